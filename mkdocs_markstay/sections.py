@@ -1,0 +1,55 @@
+"""What a page consists of: sections, and blocks of text in them.
+
+The values that an extractor returns. The rules by which HTML becomes these
+values are in ``docs/text.md`` (text version 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+TEXT_VERSION = 1
+"""Version of the rules in ``docs/text.md``."""
+
+KINDS = (
+    "paragraph",
+    "list",
+    "table",
+    "code",
+    "quote",
+    "admonition",
+    "definitions",
+    "figure",
+    "math",
+    "raw",
+    "footnote",
+)
+"""Every kind that a block can have."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of plain text.
+
+    ``text`` is never empty. ``lead`` means that the block belongs to the one
+    after it (a tab label, a file name over code), so no passage ends behind it.
+    """
+
+    kind: str
+    text: str
+    lead: bool = False
+
+
+@dataclass
+class Section:
+    """A section of a page, or the page itself (``section_id`` is ``""``).
+
+    ``level`` is 1 to 6, 0 for the page. ``path`` holds the titles of the
+    enclosing sections and the section's own; it is empty for the page.
+    """
+
+    section_id: str
+    level: int
+    title: str
+    path: tuple[str, ...]
+    blocks: list[Block] = field(default_factory=list)
