@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 TEXT_VERSION = 1
 """Version of the rules in ``docs/text.md``."""
 
+MAX_NESTING = 40
+"""Blocks nested deeper than this in other blocks are read as plain inline text."""
+
 KINDS = (
     "paragraph",
     "list",

@@ -1,0 +1,194 @@
+"""What must be true of the headings of one page. Every function returns findings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser
+
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.sectionids import check_id, propose_id, same_id_key, show
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from mkdocs_markstay.headings import Heading, Place
+
+# Begins with a literal, which makes the search fast on pages full of navigation.
+_ANY_ID = re.compile(r"""id=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_BEFORE_ATTRIBUTE = frozenset(" \t\n\r\f/\"'")
+
+_LONG_TITLE = 120
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is enforced: heading levels, a narrower pattern for ids, generated headings."""
+
+    levels: frozenset[int] = frozenset((2, 3, 4, 5, 6))
+    id_pattern: re.Pattern[str] | None = None
+    generated: bool = False
+
+
+def check_headings(headings: Sequence[Heading], rules: Rules) -> list[Finding]:
+    """Check the ids of a page's headings, in document order."""
+    return list(_check(headings, rules))
+
+
+def check_taken(headings: Sequence[Heading], content: str) -> list[Finding]:
+    """Find explicit ids that another element in the page's content has too."""
+    explicit = {heading.published_id: heading for heading in reversed(headings) if _own(heading)}
+    if not explicit:
+        return []
+    mine = Counter(heading.published_id for heading in headings)
+    counts = count_ids(content)
+    doubtful = [section_id for section_id in explicit if counts[section_id] > mine[section_id]]
+    if not doubtful:
+        return []
+    # Text in code looks like attributes to the count; the parser knows better.
+    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{content}")
+    counts = Counter(node.attributes.get("id") or "" for node in tree.css("[id]"))
+    return [
+        _taken(explicit[section_id], "another element of the page")
+        for section_id in doubtful
+        if counts[section_id] > mine[section_id]
+    ]
+
+
+def check_theme(path: str, lines: Mapping[str, int], theirs: Collection[str]) -> list[Finding]:
+    """Find section ids (with their lines) that the theme uses outside the content."""
+    return [
+        Finding(
+            path,
+            line,
+            "id-taken",
+            f"id {show(section_id)} is also the id of an element of the theme."
+            f" Write: <#{propose_id(f'{section_id} section', lines)}>",
+        )
+        for section_id, line in lines.items()
+        if section_id in theirs
+    ]
+
+
+def count_ids(html: str) -> Counter[str]:
+    """Count what looks like id attributes; text in code is counted too."""
+    return Counter(
+        unescape(match[1] or match[2] or match[3] or "")
+        for match in _ANY_ID.finditer(html)
+        if html[match.start() - 1 : match.start()] in _BEFORE_ATTRIBUTE
+    )
+
+
+def _own(heading: Heading) -> bool:
+    return heading.explicit and heading.authored and bool(heading.published_id)
+
+
+def _taken(heading: Heading, whose: str) -> Finding:
+    section_id = heading.published_id
+    repair = _repair(heading, propose_id(f"{section_id} section", ()))
+    return _finding(
+        heading.place,
+        "id-taken",
+        f"id {show(section_id)} of heading {_name(heading)} is also the id of {whose}. {repair}",
+    )
+
+
+def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
+    taken = {heading.published_id for heading in headings}
+    first_of: dict[str, Heading] = {}
+    first_like: dict[str, Heading] = {}
+    seen_h1 = False
+    for heading in headings:
+        enforced = heading.level in rules.levels or (heading.level == 1 and seen_h1)
+        seen_h1 = seen_h1 or heading.level == 1
+        if not (heading.authored or rules.generated):
+            continue
+        problem = heading.written.problem if heading.written else None
+        section_id = heading.published_id
+        if problem is None and heading.explicit:
+            problem = check_id(section_id)
+        if problem is not None:
+            wanted = heading.written.wanted if heading.written else section_id
+            repair = _repair(heading, _better(wanted, heading, taken))
+            message = f"heading {_name(heading)} {problem.message}. {repair}"
+            yield _finding(heading.place, problem.code, message)
+            continue
+        if not heading.explicit:
+            if enforced:
+                repair = _repair(heading, _better(section_id, heading, taken))
+                yield _finding(
+                    heading.place,
+                    "missing-id",
+                    f"heading {_name(heading)} has no section id. {repair}",
+                )
+            continue
+        yield from _check_unique(heading, first_of, first_like, taken)
+        if rules.id_pattern is not None and not rules.id_pattern.fullmatch(section_id):
+            yield _finding(
+                heading.place,
+                "id-pattern",
+                f"id {show(section_id)} of heading {_name(heading)} does not match the pattern"
+                f" {show(rules.id_pattern.pattern)} of the option id_pattern. Change the id",
+            )
+
+
+def _check_unique(
+    heading: Heading, first_of: dict[str, Heading], first_like: dict[str, Heading], taken: set[str]
+) -> Iterator[Finding]:
+    section_id = heading.published_id
+    first = first_of.setdefault(section_id, heading)
+    if first is not heading:
+        repair = _repair(heading, propose_id(heading.title, taken))
+        # A file that is included twice: the second inclusion is the later place.
+        place = heading.place
+        if place.via and (place.path, place.line) == (first.place.path, first.place.line):
+            place = place.via
+        yield _finding(
+            place,
+            "duplicate-id",
+            f"id {show(section_id)} of heading {_name(heading)} is already used"
+            f" at {first.place}. {repair}",
+        )
+        return
+    like = first_like.setdefault(same_id_key(section_id), heading)
+    if like is not heading:
+        repair = _repair(heading, propose_id(heading.title, {*taken, like.published_id.lower()}))
+        yield _finding(
+            heading.place,
+            "case-clash",
+            f"id {show(section_id)} of heading {_name(heading)} differs only in case from"
+            f" {show(like.published_id)} at {like.place}. {repair}",
+        )
+
+
+def _better(wanted: str, heading: Heading, taken: Collection[str]) -> str:
+    """Propose an id: the wanted one, which may be today's anchor, if it is one, else a new one."""
+    if wanted and check_id(wanted) is None and wanted.strip("_"):
+        return wanted
+    return propose_id(wanted if check_id(wanted) and len(wanted) < 80 else heading.title, taken)
+
+
+def _repair(heading: Heading, section_id: str) -> str:
+    """Say what to write, ready to be pasted."""
+    if heading.number is None:
+        return f'Write: <h{heading.level} id="{section_id}">'
+    title = heading.title
+    if len(title) > _LONG_TITLE:
+        title = title[:_LONG_TITLE] + "\u2026"
+    sign = "#" * heading.level if heading.sign is None else heading.sign
+    attributes = heading.written.attributes if heading.written else ""
+    parts = [sign, title, f"<#{section_id}>", attributes]
+    return "Write: " + " ".join(part for part in parts if part)
+
+
+def _name(heading: Heading) -> str:
+    return show(heading.title)
+
+
+def _finding(place: Place, code: str, message: str) -> Finding:
+    inserted = f" (inserted by {place.via})" if place.via else ""
+    return Finding(place.path, place.line, code, message + inserted)

@@ -1,0 +1,533 @@
+"""From published HTML to sections of text, with the lexbor parser.
+
+The fast one of two extractors; the rules are in ``docs/text.md``. A page's tree is
+walked once, without recursion for containers, so depth of nesting is no danger.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from mkdocs_markstay.furniture import strip_annotations
+from mkdocs_markstay.sections import MAX_NESTING, Block, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from selectolax.lexbor import LexborNode
+
+_BEGIN = re.compile(r"<span\b[^<>]*\bdata-markstay-begin\b[^<>]*>\s*</span\s*>", re.IGNORECASE)
+_END = re.compile(r"<span\b[^<>]*\bdata-markstay-end\b[^<>]*>", re.IGNORECASE)
+
+_CONTAINERS = frozenset(
+    "div section article main aside header footer address center fieldset form hgroup search"
+    " dialog body".split()
+)
+_PARAGRAPHS = frozenset("p summary figcaption caption legend dt dd li".split())
+_LISTS = frozenset(("ul", "ol", "menu"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_TABLE_PARTS = frozenset("thead tbody tfoot tr td th".split())
+_BLOCKS = (
+    _CONTAINERS
+    | _PARAGRAPHS
+    | _LISTS
+    | _HEADINGS
+    | frozenset("pre dl table blockquote details figure hr".split())
+)
+_LISTING = frozenset(("highlighttable", "codehilitetable"))
+_CLASSES = ("tabbed-set", "footnote", "admonition", "arithmatex", "filename")
+_CLASSED = ",".join(f".{name}" for name in _CLASSES)
+_BLOCKS_IN_P = f"p :is({','.join(sorted(_BLOCKS))},{_CLASSED})"
+_FENCE = re.compile("`{3,}")
+_BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
+
+
+def check_selector(selector: str) -> str:
+    """Say what is wrong with a CSS selector; nothing if it can be used."""
+    try:
+        LexborHTMLParser("<p></p>").css(selector)
+    except (SelectolaxError, ValueError):
+        return f"{selector!r} is not a CSS selector"
+    return "" if selector.strip() else "a CSS selector is empty"
+
+
+def find_region(page: str) -> str | None:
+    """Cut the region between the marks out of a published page; None if a mark is missing."""
+    begin = _BEGIN.search(page)
+    if begin is None:
+        return None
+    position = page.rfind("data-markstay-end")
+    while position >= 0:
+        start = page.rfind("<", begin.end(), position)
+        if start >= 0 and _END.match(page, start):
+            return page[begin.end() : start]
+        position = page.rfind("data-markstay-end", begin.end(), position)
+    return None
+
+
+def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> list[Section]:
+    """Read the sections of a page; the first one is the page itself.
+
+    ``region`` is the HTML between the marks, ``opens`` the ids of the headings that
+    open sections, ``furniture`` the selectors of what is not text.
+    """
+    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{region}")
+    body = tree.body
+    if body is None:
+        return [Section("", 0, "", ())]
+    _remove(tree, ",".join(furniture))
+    return _Page(tree, body, opens).read()
+
+
+def _remove(tree: LexborHTMLParser, selectors: str) -> None:
+    """Remove matching elements, inner ones before the ones they stand in."""
+    gone: set[int] = set()
+    for node in reversed(tree.css(selectors)):
+        if node.mem_id not in gone:
+            gone.add(node.mem_id)
+            node.remove()
+
+
+class _Open(NamedTuple):
+    """An element that is being walked: what comes after it, and what holds again then."""
+
+    following: LexborNode | None
+    loose: str
+    flush: bool
+    section: Section | None
+    path: tuple[Section, ...]
+
+
+class _Page:
+    """The reading of one page."""
+
+    def __init__(self, tree: LexborHTMLParser, body: LexborNode, opens: Collection[str]) -> None:
+        self.body = body
+        self.page = Section("", 0, "", ())
+        self.sections = [self.page]
+        self.section = self.page
+        self.path: tuple[Section, ...] = ()
+        self.footnotes: list[Block] = []
+        self.openers, self.around_openers = _find_openers(tree, opens)
+        # Elements whose text is more than that of their text nodes.
+        self.special = _ancestors(tree.css("br,img"), body)
+        self.ticks = _ticks(tree)
+        self.blocks_in_p = _ancestors(tree.css(_BLOCKS_IN_P), body)
+        self.classed = {node.mem_id: node for node in tree.css(_CLASSED)}
+
+    def read(self) -> list[Section]:
+        for section, block in self.walk(self.body, "raw", 0, sectioning=True):
+            section.blocks.append(block)
+        self.page.blocks += self.footnotes
+        return self.sections
+
+    # -- walking
+
+    def walk(
+        self, top: LexborNode, loose: str, depth: int, *, sectioning: bool = False
+    ) -> Iterator[tuple[Section, Block]]:
+        """Give the blocks in ``top``, each with the section that holds there."""
+        stack: list[_Open] = []
+        buffer: list[str] = []
+        node = top.child
+        while True:
+            while node is None:
+                if not stack or stack[-1].flush:
+                    text = _inline("".join(buffer))
+                    buffer.clear()
+                    if text:
+                        yield self.section, Block(loose, text)
+                if not stack:
+                    return
+                node, loose, _, section, path = stack.pop()
+                if section is not None:
+                    self.section, self.path = section, path
+            tag = node.tag
+            if tag == "-text":
+                buffer.append(node.text_content or "")
+                node = node.next
+                continue
+            if tag == "br":
+                buffer.append(_BREAK)
+            elif tag == "img":
+                buffer.append(node.attributes.get("alt") or "")
+            else:
+                inside = None
+                kind = self.kind(node, tag)
+                if kind == "inline":
+                    inside = loose
+                elif kind:
+                    text = _inline("".join(buffer))
+                    buffer.clear()
+                    if text:
+                        yield self.section, Block(loose, text)
+                    inside = self.inside(node, kind, loose)
+                    if inside is None:
+                        if kind == "heading":
+                            block = self.heading(node, tag, sectioning)
+                            if block is not None:
+                                yield self.section, block
+                        elif kind in ("tabs", "footnotes"):
+                            make = self.tabs if kind == "tabs" else self.notes
+                            yield from make(node, depth, sectioning)
+                        else:
+                            block = self.block(node, kind, depth)
+                            if block is not None:
+                                yield self.section, block
+                if inside is not None:
+                    stack.append(self.enter(node, tag, loose, kind != "inline"))
+                    loose = inside
+                    node = node.child
+                    continue
+            node = node.next
+
+    def enter(self, node: LexborNode, tag: str, loose: str, flush: bool) -> _Open:
+        if node.mem_id in self.around_openers and tag not in ("header", "hgroup"):
+            return _Open(node.next, loose, flush, self.section, self.path)
+        return _Open(node.next, loose, flush, None, ())
+
+    def kind(self, node: LexborNode, tag: str | None) -> str:
+        """What ``node`` is to the walk: a kind of block, or one of the words below."""
+        if node.mem_id in self.classed and tag not in _HEADINGS:
+            classes = (node.attributes.get("class") or "").split()
+            for name in _CLASSES:
+                if name in classes:
+                    kind = _CLASS_KINDS[name]
+                    if name == "footnote" and tag not in ("div", "section"):
+                        continue
+                    if name == "arithmatex" and tag != "div":
+                        continue
+                    return kind
+        return _TAG_KINDS.get(tag or "", "inline")
+
+    def inside(self, node: LexborNode, kind: str, loose: str) -> str | None:
+        """The kind of loose blocks in ``node`` if it is walked as a container, else None."""
+        if kind == "container":
+            return "raw"
+        if kind == "paragraph":
+            return "paragraph" if self.walked(node) else None
+        if kind in ("heading", "tabs", "footnotes", "none", "filename"):
+            return None
+        if node.mem_id in self.around_openers:
+            return "paragraph"
+        if kind == "table" and _LISTING.intersection(_classes(node)):
+            return "raw"
+        if kind == "part":
+            return loose if loose == "raw" else "paragraph"
+        return None
+
+    def walked(self, node: LexborNode) -> bool:
+        return (
+            node.tag != "p"
+            or node.mem_id in self.blocks_in_p
+            or node.mem_id in self.around_openers
+        )
+
+    # -- blocks
+
+    def block(self, node: LexborNode, kind: str, depth: int) -> Block | None:
+        if kind == "none":
+            return None
+        if kind in ("paragraph", "math", "filename"):
+            text = self.inline_text(node)
+            lead = kind == "filename"
+            kind = "paragraph" if lead else kind
+            return Block(kind, text, lead) if text else None
+        if kind == "code":
+            text = self.code(node)
+        elif depth >= MAX_NESTING:
+            text, kind = self.inline_text(node), "raw"
+        elif kind == "list":
+            text = self.list_text(node, depth)
+        elif kind == "definitions":
+            text = self.definitions(node, depth)
+        elif kind == "table":
+            text = self.table(node, depth)
+        else:
+            text = "\n\n".join(block.text for block in self.nested(node, depth))
+            if kind == "quote":
+                text = "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
+                text = text if text != ">" else ""
+        return Block(kind, text) if text else None
+
+    def nested(self, node: LexborNode, depth: int) -> list[Block]:
+        return [block for _, block in self.walk(node, "paragraph", depth + 1)]
+
+    def heading(self, node: LexborNode, tag: str, sectioning: bool) -> Block | None:
+        title = self.inline_text(node).replace("\n", " ")
+        section_id = self.openers.get(node.mem_id)
+        if section_id is None or not sectioning:
+            return Block("paragraph", title, lead=True) if title else None
+        if not section_id:
+            self.section, self.path = self.page, ()
+            return None
+        level = int(tag[1])
+        above = tuple(section for section in self.path if section.level < level)
+        titles = (*(section.title for section in above), title)
+        self.section = Section(section_id, level, title, titles)
+        self.path = (*above, self.section)
+        self.sections.append(self.section)
+        return None
+
+    def tabs(
+        self, node: LexborNode, depth: int, sectioning: bool
+    ) -> Iterator[tuple[Section, Block]]:
+        labels = _own(node, "label")
+        panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
+        for number, panel in enumerate(panels):
+            label = self.inline_text(labels[number]) if number < len(labels) else ""
+            if label:
+                yield self.section, Block("paragraph", label, lead=True)
+            yield from self.scoped(panel, "raw", depth, sectioning)
+
+    def notes(
+        self, node: LexborNode, depth: int, sectioning: bool
+    ) -> Iterator[tuple[Section, Block]]:
+        held = self.section, self.path
+        self.section, self.path = self.page, ()
+        for item in (item for child in _children(node, "ol") for item in _children(child, "li")):
+            if sectioning and item.mem_id in self.around_openers:
+                yield from self.scoped(item, "paragraph", depth, sectioning)
+                continue
+            text = "\n\n".join(block.text for block in self.nested(item, depth))
+            if text:
+                self.footnotes.append(Block("footnote", text))
+        self.section, self.path = held
+
+    def scoped(
+        self, node: LexborNode, loose: str, depth: int, sectioning: bool
+    ) -> Iterator[tuple[Section, Block]]:
+        """Walk ``node`` as a container of its own: sections in it end with it."""
+        held = self.section, self.path
+        # Every level is one of Python's, too, so this must count as nesting.
+        if depth < MAX_NESTING:
+            yield from self.walk(node, loose, depth + 1, sectioning=sectioning)
+        self.section, self.path = held
+
+    # -- text
+
+    def inline_text(self, node: LexborNode) -> str:
+        if node.mem_id not in self.special:
+            return " ".join(node.text(deep=True).split())
+        parts = []
+        for inner in node.traverse(include_text=True):
+            tag = inner.tag
+            if tag == "-text":
+                parts.append(inner.text_content or "")
+            elif tag == "br":
+                parts.append(_BREAK)
+            elif tag == "img":
+                parts.append(inner.attributes.get("alt") or "")
+        return _inline("".join(parts))
+
+    def code(self, node: LexborNode) -> str:
+        if node.mem_id in self.special:
+            parts = []
+            for inner in node.traverse(include_text=True):
+                if inner.tag == "-text":
+                    parts.append(inner.text_content or "")
+                elif inner.tag == "br":
+                    parts.append("\n")
+            text = "".join(parts)
+        else:
+            text = node.text(deep=True)
+        text = strip_annotations(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
+        if not text:
+            return ""
+        longest = max((len(run) for run in _FENCE.findall(text)), default=2)
+        fence = "`" * (longest + 1)
+        return f"{fence}\n{text}\n{fence}"
+
+    def list_text(self, node: LexborNode, depth: int) -> str:
+        ordered = node.tag == "ol"
+        number = (_integer(node, "start") if ordered else None) or 0
+        if not ordered or _integer(node, "start") is None:
+            number = 1
+        items: list[tuple[str, list[Block]]] = []
+        for child in _children(node):
+            if child.tag == "li":
+                value = _integer(child, "value") if ordered else None
+                number = number if value is None else value
+                marker = f"{number}. " if ordered else "- "
+                number += 1
+                blocks = self.nested(child, depth)
+                tick = self.ticks.get(child.mem_id, "")
+                items.append((marker + tick, blocks))
+            elif child.tag in _LISTS:
+                if not items:
+                    items.append((f"{number}. " if ordered else "- ", []))
+                    number += 1
+                block = self.block(child, "list", depth + 1)
+                if block is not None:
+                    items[-1][1].append(block)
+        return "\n".join(marker + _indent(_item(blocks)) for marker, blocks in items if blocks)
+
+    def definitions(self, node: LexborNode, depth: int) -> str:
+        parts = []
+        for child in _terms(node):
+            text = "\n\n".join(block.text for block in self.nested(child, depth))
+            if text:
+                parts.append(text if child.tag == "dt" else ": " + _indent(text))
+        return "\n".join(parts)
+
+    def table(self, node: LexborNode, depth: int) -> str:
+        lines = [
+            text for child in _children(node, "caption") if (text := self.inline_text(child))
+        ]
+        head: list[str] = []
+        rows: list[str] = []
+        first: LexborNode | None = None
+        for part in _children(node):
+            for row in [part] if part.tag == "tr" else _children(part, "tr"):
+                if part.tag not in ("tr", "thead", "tbody", "tfoot"):
+                    continue
+                cells = [self.cell(cell, depth) for cell in _children(row, "td", "th")]
+                if not any(cells):
+                    continue
+                line = "| " + " | ".join(cells) + " |"
+                rule = "| " + " | ".join(["---"] * len(cells)) + " |"
+                if part.tag == "thead":
+                    head += [line, rule]
+                    continue
+                if first is None:
+                    first = row
+                    if not head and all(cell.tag == "th" for cell in _children(row, "td", "th")):
+                        head += [line, rule]
+                        continue
+                rows.append(line)
+        # Only the last row of the head has a rule under it.
+        head = [line for number, line in enumerate(head) if number % 2 == 0] + head[-1:]
+        return "\n".join(lines + head + rows)
+
+    def cell(self, node: LexborNode, depth: int) -> str:
+        text = " ".join(block.text for block in self.nested(node, depth))
+        return " ".join(text.split()).replace("|", "\\|")
+
+
+_CLASS_KINDS = {
+    "tabbed-set": "tabs",
+    "footnote": "footnotes",
+    "admonition": "admonition",
+    "arithmatex": "math",
+    "filename": "filename",
+}
+_TAG_KINDS: dict[str, str] = {
+    **dict.fromkeys(_CONTAINERS, "container"),
+    **dict.fromkeys(_PARAGRAPHS, "paragraph"),
+    **dict.fromkeys(_LISTS, "list"),
+    **dict.fromkeys(_HEADINGS, "heading"),
+    **dict.fromkeys(_TABLE_PARTS, "part"),
+    "pre": "code",
+    "dl": "definitions",
+    "table": "table",
+    "blockquote": "quote",
+    "details": "admonition",
+    "figure": "figure",
+    "math": "math",
+    "hr": "none",
+    "-comment": "",
+}
+
+
+def _find_openers(
+    tree: LexborHTMLParser, opens: Collection[str]
+) -> tuple[dict[int, str], set[int]]:
+    """Find the headings that open sections ("" for the page's own h1), and what is around them."""
+    openers: dict[int, str] = {}
+    seen: set[str] = set()
+    first_h1 = True
+    headings = tree.css("h1,h2,h3,h4,h5,h6")
+    for node in headings:
+        section_id = node.attributes.get("id") or ""
+        if section_id in opens and section_id not in seen:
+            seen.add(section_id)
+            openers[node.mem_id] = section_id
+        elif node.tag == "h1" and first_h1:
+            openers[node.mem_id] = ""
+        first_h1 = first_h1 and node.tag != "h1"
+    return openers, _ancestors((node for node in headings if node.mem_id in openers), tree.body)
+
+
+def _ancestors(nodes: Iterable[LexborNode], top: LexborNode | None) -> set[int]:
+    """Collect the ids of all elements that hold one of ``nodes``, up to ``top``."""
+    found: set[int] = set()
+    for node in nodes:
+        parent = node.parent
+        while parent is not None and parent.mem_id not in found:
+            found.add(parent.mem_id)
+            if top is not None and parent.mem_id == top.mem_id:
+                break
+            parent = parent.parent
+    return found
+
+
+def _ticks(tree: LexborHTMLParser) -> dict[int, str]:
+    """Map list items to the checkbox in them: `[x] ` or `[ ] `."""
+    ticks: dict[int, str] = {}
+    for box in tree.css('li input[type="checkbox" i]'):
+        item = box.parent
+        while item is not None and item.tag != "li":
+            item = item.parent
+        if item is not None:
+            ticks.setdefault(item.mem_id, "[x] " if "checked" in box.attributes else "[ ] ")
+    return ticks
+
+
+def _own(node: LexborNode, selector: str) -> list[LexborNode]:
+    """Find elements in a tabbed set that do not belong to a set nested in it."""
+    found = []
+    for inner in node.css(selector):
+        parent = inner.parent
+        while parent is not None and "tabbed-set" not in _classes(parent):
+            parent = parent.parent
+        if parent is not None and parent.mem_id == node.mem_id:
+            found.append(inner)
+    return found
+
+
+def _children(node: LexborNode, *tags: str) -> Iterator[LexborNode]:
+    child = node.child
+    while child is not None:
+        if child.is_element_node and (not tags or child.tag in tags):
+            yield child
+        child = child.next
+
+
+def _terms(node: LexborNode) -> Iterator[LexborNode]:
+    for child in _children(node, "dt", "dd", "div"):
+        if child.tag == "div":
+            yield from _children(child, "dt", "dd")
+        else:
+            yield child
+
+
+def _classes(node: LexborNode) -> list[str]:
+    return (node.attributes.get("class") or "").split()
+
+
+def _integer(node: LexborNode, name: str) -> int | None:
+    value: Any = node.attributes.get(name)
+    return int(value) if value and re.fullmatch(r"-?[0-9]{1,9}", value) else None
+
+
+def _inline(text: str) -> str:
+    if _BREAK not in text:
+        return " ".join(text.split())
+    pieces = (" ".join(piece.split()) for piece in text.split(_BREAK))
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _item(blocks: list[Block]) -> str:
+    text = blocks[0].text
+    for block in blocks[1:]:
+        text += ("\n" if block.kind == "list" else "\n\n") + block.text
+    return text
+
+
+def _indent(text: str) -> str:
+    return "\n".join(
+        f"  {line}" if line and number else line for number, line in enumerate(text.split("\n"))
+    )

@@ -1,0 +1,100 @@
+"""Findings: what is wrong, where, and how it is repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LEVELS = ("error", "warning", "info", "ignore")
+"""What a finding can count as. `ignore` is only for options: such findings are not made."""
+
+CODES: dict[str, str] = {
+    # ids in headings
+    "missing-id": "error",
+    "empty-id": "error",
+    "malformed-id": "error",
+    "misplaced-id": "error",
+    "two-ids": "error",
+    "mangled-id": "error",
+    "id-pattern": "error",
+    "duplicate-id": "error",
+    "id-taken": "error",
+    "case-clash": "error",
+    # pages
+    "page-id": "error",
+    "duplicate-page-id": "error",
+    "page-options": "error",
+    "not-utf-8": "error",
+    "page-error": "error",
+    # published pages
+    "lost-id": "warning",
+    "leaked-id": "warning",
+    "not-published": "info",
+    # a published site against its manifest
+    "bad-manifest": "error",
+    "page-missing": "error",
+    "page-changed": "error",
+    "anchor-missing": "error",
+    "anchor-repeated": "error",
+    "section-changed": "error",
+    "passage-changed": "error",
+    "digest-wrong": "error",
+}
+"""Every finding code and its default level. Codes are promises: see ``docs/findings.md``."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem. ``path`` is what a person can open, ``line`` counts from 1."""
+
+    path: str
+    line: int
+    code: str
+    message: str
+    level: str = "error"
+
+    def __str__(self) -> str:
+        """Give the finding as one line, without control characters."""
+        return printable(f"{self.path}:{self.line}: {self.level}[{self.code}] {self.message}")
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal or an editor would not show as it is written."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "replace").decode()
+        for char in text
+    )
+
+
+def judge(findings: Iterable[Finding], levels: Mapping[str, str]) -> list[Finding]:
+    """Give each finding its level, drop what is ignored, and sort: each finding once."""
+    judged = {
+        Finding(found.path, found.line, found.code, found.message, level)
+        for found in findings
+        if (level := levels.get(found.code, CODES[found.code])) != "ignore"
+    }
+    return sorted(judged, key=lambda found: (found.path, found.line, found.code, found.message))
+
+
+def summarize(findings: Iterable[Finding]) -> str:
+    """Count findings by level and by code, in one line."""
+    counts: dict[str, dict[str, int]] = {}
+    files = set()
+    for found in findings:
+        files.add(found.path)
+        codes = counts.setdefault(found.level, {})
+        codes[found.code] = codes.get(found.code, 0) + 1
+    parts = []
+    for level in LEVELS:
+        codes = counts.get(level, {})
+        if codes:
+            total = sum(codes.values())
+            each = ", ".join(f"{code} {codes[code]}" for code in sorted(codes))
+            parts.append(f"{total} {level}{'' if total == 1 else 's'} ({each})")
+    where = f"in {len(files)} file{'' if len(files) == 1 else 's'}"
+    return f"{'; '.join(parts)} {where}" if parts else "no findings"

@@ -1,0 +1,243 @@
+"""The headings of one page: what was published, who wrote it, and where.
+
+Joins three views of the same headings: the record of the Markdown conversion, the
+HTML that came out of it, and the source file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser
+
+from mkdocs_markstay.includes import find_directives, find_included
+from mkdocs_markstay.locate import align, find_candidates, heading_key
+from mkdocs_markstay.marks import MARK, SLUG_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.locate import Candidate
+    from mkdocs_markstay.sectionids import HeadingText
+
+_TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
+_NUMBER = re.compile(rf'\b{MARK}="(\d+)"')
+_ID = re.compile(r'(?<![\w-])id="([^"]*)"')
+_ALL = "h1,h2,h3,h4,h5,h6"
+
+GENERATED = ".mkdocstrings, .doc-heading, .jp-Notebook"
+"""Selectors of what a tool puts into a page: nobody can write ids into headings there."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line that a person can open, counted from 1.
+
+    ``via`` is the line that pulled in the text, for a line in an included file.
+    """
+
+    path: str
+    line: int
+    via: Place | None = None
+
+    def __str__(self) -> str:
+        """Give the place as `path:line`."""
+        return f"{self.path}:{self.line}"
+
+
+@dataclass
+class Heading:
+    """One heading of a page as published.
+
+    ``published_id`` is its anchor, ``explicit`` whether somebody or some tool gave
+    it that on purpose (else it was made from the text), ``authored`` whether a
+    person wrote the heading. ``title`` is its text in the source, ``written`` that
+    with the id, for headings in Markdown. ``line`` is the line in the page's file
+    (from 1), ``place`` the one to open.
+    """
+
+    level: int
+    published_id: str
+    title: str
+    explicit: bool
+    authored: bool = True
+    source_text: str = ""
+    written: HeadingText | None = None
+    number: int | None = None
+    sign: str | None = None
+    line: int = 1
+    place: Place = Place("", 1)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file of a page.
+
+    ``path`` is what a person can open; ``body`` is its text after the front matter,
+    which is ``offset`` lines long; ``roots`` are the folders in which included files
+    are looked for; ``show`` names a file so that a person can open it.
+    """
+
+    path: str
+    body: str
+    offset: int
+    roots: tuple[Path, ...]
+    show: Callable[[Path], str]
+
+
+def read_headings(content: str, conversion: Conversion | None, source: Source) -> list[Heading]:
+    """Read the headings of a page's content (the marks still in it), in document order.
+
+    ``conversion`` is None where the page was not made by Python-Markdown (a notebook).
+    """
+    tags = [(match, _NUMBER.search(match[2])) for match in _TAG.finditer(content)]
+    if conversion is None or any(number is None for _, number in tags):
+        headings = _parse(content, conversion)
+    else:
+        headings = [
+            _marked(int(match[1]), _attribute_id(match[2]), int(number[1]), conversion)
+            for match, number in tags
+            if number is not None
+        ]
+    if conversion is not None:
+        _locate(headings, conversion, source)
+    else:
+        for heading in headings:
+            heading.place = Place(source.path, 1)
+    return headings
+
+
+def _attribute_id(attributes: str) -> str:
+    match = _ID.search(attributes)
+    return unescape(match[1]) if match else ""
+
+
+def _marked(level: int, published_id: str, number: int, conversion: Conversion) -> Heading:
+    made = conversion.headings[number]
+    title = made.written.title
+    return Heading(level, published_id, title, made.explicit, True, made.raw, made.written, number)
+
+
+def _parse(content: str, conversion: Conversion | None) -> list[Heading]:
+    """Read headings with a parser: some of them are raw HTML, or come from another tool."""
+    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{content}")
+    generated = {
+        heading.mem_id
+        for container in tree.css(GENERATED)
+        for heading in (container, *container.css(_ALL))
+    }
+    headings = []
+    for node in tree.css(_ALL):
+        attributes = node.attributes
+        level, published_id = int((node.tag or "h1")[1]), attributes.get("id") or ""
+        number = attributes.get(MARK)
+        if number and conversion is not None:
+            headings.append(_marked(level, published_id, int(number), conversion))
+            continue
+        title = " ".join(node.text(deep=True).split())
+        slug = SLUG_MARK in attributes
+        authored = not slug and conversion is not None and node.mem_id not in generated
+        explicit = bool(published_id) and not slug
+        headings.append(Heading(level, published_id, title, explicit, authored, title))
+    return headings
+
+
+# -- lines
+
+
+def _locate(headings: list[Heading], conversion: Conversion, source: Source) -> None:
+    lines = source.body.split("\n")
+    candidates = find_candidates(source.body)
+    found = _find_marked(headings, conversion, candidates)
+    found |= _find_raw(headings, candidates)
+    signs = {candidate.line: candidate.sign for candidate in candidates}
+    taken = set(found.values())
+    free = [c.line for c in candidates if not c.doubtful and c.line not in taken]
+    previous = 0
+    for index, heading in enumerate(headings):
+        if not heading.authored:
+            line = previous
+        elif index in found:
+            line = found[index]
+            heading.sign = signs[line]
+        else:
+            later = (found[n] for n in range(index + 1, len(headings)) if n in found)
+            following = max(next(later, len(lines)), previous)
+            line = _find_pulled(heading, source, lines, free, previous, following)
+        heading.line = line + source.offset + 1
+        if not heading.place.path:
+            heading.place = Place(source.path, heading.line)
+        previous = max(previous, line)
+
+
+def _find_marked(
+    headings: list[Heading], conversion: Conversion, candidates: Sequence[Candidate]
+) -> dict[int, int]:
+    """Find the lines of headings that Markdown made: index of the heading -> line."""
+    index_of = {
+        heading.number: index
+        for index, heading in enumerate(headings)
+        if heading.number is not None
+    }
+    lines = [
+        (heading_key(text), number)
+        for text, number in conversion.lines
+        if number is None or number in index_of
+    ]
+    locations = align([key for key, _ in lines], candidates)
+    return {
+        index_of[number]: location.line
+        for (_, number), location in zip(lines, locations, strict=True)
+        if number is not None and location is not None
+    }
+
+
+def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[int, int]:
+    """Find the lines of headings written as HTML."""
+    raw = [
+        index
+        for index, heading in enumerate(headings)
+        if heading.number is None and heading.authored
+    ]
+    if not raw:
+        return {}
+    places = [candidate for candidate in candidates if candidate.sign.startswith("<")]
+    locations = align([heading_key(headings[index].title) for index in raw], places)
+    return {
+        index: location.line
+        for index, location in zip(raw, locations, strict=True)
+        if location is not None
+    }
+
+
+def _find_pulled(
+    heading: Heading, source: Source, lines: list[str], free: list[int], first: int, last: int
+) -> int:
+    """Find the line (from 0) that brought in a heading that is not in the file as it was published.
+
+    ``free`` are the lines that could be headings and are none of the others.
+    """
+    directives = find_directives(lines, first, last)
+    for directive in directives:
+        hit = None
+        if not directive.generates:
+            hit = find_included(directive, heading_key(heading.source_text), source.roots)
+        if hit is not None:
+            via = Place(source.path, directive.line + source.offset + 1)
+            heading.place = Place(source.show(hit.file), hit.line + 1, via)
+            return directive.line
+    if directives:
+        heading.authored = not all(directive.generates for directive in directives)
+        return directives[0].line
+    if heading.number is None:
+        # Raw HTML that is nowhere in the file was put in by an extension.
+        tag = f"<h{heading.level}"
+        hits = [line for line, text in enumerate(lines) if tag in text.lower()]
+        heading.authored = bool(hits)
+        return next((line for line in hits if first <= line < last), hits[0] if hits else first)
+    return next((line for line in free if first <= line < last), first)

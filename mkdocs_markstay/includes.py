@@ -1,0 +1,96 @@
+"""Text that is pulled into a page: by snippets, include plugins, macros, generators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_markstay.locate import find_candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Lines that a neighbour replaces by other text.
+_DIRECTIVE = re.compile(r"-8<-|\{%|\{\{|\{!|\{\*|^[ \t>]*:::|<!--[ \t]*material/")
+# Those whose headings a tool makes: nobody can write an id into them.
+_GENERATOR = re.compile(r"^[ \t>]*:::|<!--[ \t]*material/")
+_NAMES = re.compile(r"\"([^\"]+)\"|'([^']+)'|\{[!*][ \t]*([^\s!*}]+)")
+_BLOCK = re.compile(r"[ \t>]*-{1,}8<-{1,}[ \t]*")
+_FILES_READ = 20
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A line (counted from 0) that pulls text in, and the file names that it gives."""
+
+    line: int
+    text: str
+    names: tuple[str, ...]
+
+    @property
+    def generates(self) -> bool:
+        """Whether what it pulls in was made by a tool, not written by an author."""
+        return _GENERATOR.search(self.text) is not None
+
+
+@dataclass(frozen=True)
+class IncludedLine:
+    """A heading's line (counted from 0) in an included file."""
+
+    file: Path
+    line: int
+
+
+def find_directives(lines: Sequence[str], first: int, last: int) -> list[Directive]:
+    """Find the directives in ``lines[first:last]``."""
+    found = []
+    inside = False
+    for number in range(max(first, 0), min(last, len(lines))):
+        line = lines[number]
+        if _BLOCK.fullmatch(line):
+            inside = not inside
+        elif inside and line.strip():
+            found.append(Directive(number, line, (line.strip(),)))
+        elif _DIRECTIVE.search(line):
+            names = tuple(next(filter(None, groups)) for groups in _NAMES.findall(line))
+            found.append(Directive(number, line, names))
+    return found
+
+
+def find_included(directive: Directive, key: str, roots: Sequence[Path]) -> IncludedLine | None:
+    """Look for a heading (given by its `heading_key`) in the files that a directive names.
+
+    None if it is in none of them, or twice in one.
+    """
+    for file in _files(directive, roots):
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError):
+            continue
+        hits = [
+            candidate.line
+            for candidate in find_candidates(text)
+            if candidate.text == key and not candidate.doubtful
+        ]
+        if len(hits) == 1:
+            return IncludedLine(file, hits[0])
+    return None
+
+
+def _files(directive: Directive, roots: Sequence[Path]) -> list[Path]:
+    files = []
+    for name in directive.names:
+        # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
+        for spelled in dict.fromkeys((name, name.split(":", 1)[0])):
+            for root in roots:
+                try:
+                    file = root / spelled
+                    if spelled and file.is_file():
+                        files.append(file)
+                except (OSError, ValueError):  # not a file name at all
+                    continue
+    return files[:_FILES_READ]
+
+

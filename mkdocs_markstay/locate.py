@@ -1,0 +1,261 @@
+"""Finding the line of a heading in its source.
+
+What is a heading is decided by the renderer. This module only looks for the lines
+where the rendered headings stand: it collects the lines that could be headings and
+aligns them, in order, with the headings that there are. It never decides that
+something is a heading.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# What may stand before a heading in a line: quotes, list items, definitions, footnotes.
+_PREFIX = re.compile(r"[ \t>]*(?:(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]\s]{1,99}\]:)[ \t]+[ \t>]*)*")
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
+_RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+# Blocks whose lines are text, whatever they look like: how they begin and end.
+_RAW_BLOCKS = {"<!--": "-->", "<pre": "</pre", "<script": "</script", "<style": "</style"}
+# Above this many pairs an alignment is not computed but approximated.
+_PAIRS = 400_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line that could be a heading.
+
+    ``line`` counts from 0. ``sign`` is what makes it one: hashes, a tag such as
+    `<h2`, or nothing for a heading that is underlined. ``doubtful`` lines look like code.
+    """
+
+    line: int
+    text: str
+    doubtful: bool
+    sign: str = ""
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a heading stands: a line counted from 0, and whether no other line is as likely."""
+
+    line: int
+    exact: bool
+
+
+def find_candidates(text: str) -> list[Candidate]:
+    """Collect all lines of a Markdown text that could be headings, in order."""
+    lines = text.split("\n")
+    doubtful = _mask(lines)
+    found = []
+    for number, line in enumerate(lines):
+        if "#" in line:
+            prefix = _PREFIX.match(line)
+            start = prefix.end() if prefix else 0
+            if line.startswith("#", start):
+                title = line[start:].lstrip("#")
+                sign = "#" * min(len(line) - start - len(title), 6)
+                found.append(Candidate(number, heading_key(title), number in doubtful, sign))
+                continue
+        if "<" in line and (tag := _RAW.search(line)):
+            # A raw heading may go on in the lines below; its first words are enough.
+            inner = "\n".join(lines[number : number + 5])[tag.end() :]
+            end = inner.lower().find("</h")
+            inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
+            key = heading_key(unescape(_TAG.sub("", inner)))
+            found.append(Candidate(number, key, number in doubtful, f"<h{tag[1]}"))
+            continue
+        if number + 1 < len(lines) and (below := lines[number + 1].lstrip(" \t>")):
+            if below[0] in "=-" and _UNDERLINE.fullmatch(below):
+                prefix = _PREFIX.match(line)
+                title = line[prefix.end() if prefix else 0 :]
+                if title.strip():
+                    found.append(Candidate(number, heading_key(title), number in doubtful))
+    return found
+
+
+def heading_key(text: str) -> str:
+    """Reduce a heading's source to what it is compared by: its text without hashes."""
+    return " ".join(text.strip().strip("#").split())
+
+
+def align(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[Location | None]:
+    """Align headings, given by `heading_key`, with candidate lines, both in order.
+
+    As many headings as possible are found, on lines that do not look like code
+    where there is a choice.
+    """
+    result: list[Location | None] = [None] * len(keys)
+    last = -1
+    for number, choices in sorted(_match(keys, candidates).items()):
+        # The earliest of the best alignments: no two headings on one line.
+        index = next((choice for choice in choices if choice > last), None)
+        if index is not None:
+            result[number] = Location(candidates[index].line, len(choices) == 1)
+            last = index
+    return result
+
+
+def _match(keys: Sequence[str], candidates: Sequence[Candidate]) -> dict[int, list[int]]:
+    """Map headings to the candidates that they have in any best alignment."""
+    plain = [index for index, candidate in enumerate(candidates) if not candidate.doubtful]
+    if [candidates[index].text for index in plain] == list(keys):
+        return {number: [index] for number, index in enumerate(plain)}
+    found: dict[int, list[int]] = {}
+    # Headings whose text occurs once on both sides split the task into small ones.
+    previous = (-1, -1)
+    for anchor in [*_anchors(keys, candidates), (len(keys), len(candidates))]:
+        numbers = range(previous[0] + 1, anchor[0])
+        indexes = range(previous[1] + 1, anchor[1])
+        if numbers and indexes:
+            found |= _best(keys, candidates, numbers, indexes)
+        if anchor[0] < len(keys):
+            found[anchor[0]] = [anchor[1]]
+        previous = anchor
+    return found
+
+
+def _anchors(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[tuple[int, int]]:
+    where: dict[str, list[int]] = {}
+    for index, candidate in enumerate(candidates):
+        where.setdefault(candidate.text, []).append(index)
+    counts: dict[str, int] = {}
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
+    pairs = [
+        (number, where[key][0])
+        for number, key in enumerate(keys)
+        if counts[key] == 1 and len(where.get(key, ())) == 1
+    ]
+    # The longest increasing run of them: headings keep their order.
+    tails: list[int] = []
+    tail_pairs: list[int] = []
+    before: list[int] = []
+    for position, (_, index) in enumerate(pairs):
+        slot = bisect_left(tails, index)
+        before.append(tail_pairs[slot - 1] if slot else -1)
+        tails[slot : slot + 1] = [index]
+        tail_pairs[slot : slot + 1] = [position]
+    chain = []
+    position = tail_pairs[-1] if tail_pairs else -1
+    while position >= 0:
+        chain.append(pairs[position])
+        position = before[position]
+    return chain[::-1]
+
+
+def _best(
+    keys: Sequence[str], candidates: Sequence[Candidate], numbers: range, indexes: range
+) -> dict[int, list[int]]:
+    """Find the alignments of greatest weight of a part of the headings and candidates."""
+    if len(numbers) * len(indexes) > _PAIRS:
+        return _next_that_fits(keys, candidates, numbers, indexes)
+    # A heading that is found weighs more than all lines that do not look like code.
+    weights = [
+        {
+            column: len(numbers) + (0 if candidates[index].doubtful else 1)
+            for column, index in enumerate(indexes)
+            if candidates[index].text == keys[number]
+        }
+        for number in numbers
+    ]
+    rows, columns = len(numbers), len(indexes)
+    before = _sums(weights, columns)
+    mirrored = [{columns - 1 - column: row[column] for column in row} for row in weights[::-1]]
+    after = _sums(mirrored, columns)
+    total = before[rows][columns]
+    found: dict[int, list[int]] = {}
+    for row in range(rows):
+        choices = [
+            indexes[column]
+            for column, weight in weights[row].items()
+            if before[row][column] + weight + after[rows - 1 - row][columns - 1 - column] == total
+        ]
+        if choices:
+            found[numbers[row]] = choices
+    return found
+
+
+def _sums(weights: list[dict[int, int]], columns: int) -> list[list[int]]:
+    """Compute the greatest weight of an alignment of the first rows and columns, for all counts."""
+    sums = [[0] * (columns + 1)]
+    for row in weights:
+        above = sums[-1]
+        current = [0]
+        for column in range(columns):
+            best = max(above[column + 1], current[column])
+            current.append(max(best, above[column] + row.get(column, 0)))
+        sums.append(current)
+    return sums
+
+
+def _next_that_fits(
+    keys: Sequence[str], candidates: Sequence[Candidate], numbers: range, indexes: range
+) -> dict[int, list[int]]:
+    """Take for each heading the next line that fits; all later ones make it inexact."""
+    found: dict[int, list[int]] = {}
+    where: dict[str, list[int]] = {}
+    for index in indexes:
+        where.setdefault(candidates[index].text, []).append(index)
+    last = indexes[0] - 1
+    for number in numbers:
+        places = where.get(keys[number], [])
+        slot = bisect_left(places, last + 1)
+        if slot < len(places):
+            found[number] = [places[slot], *places[slot + 1 : slot + 2]]
+            last = places[slot]
+    return found
+
+
+def _mask(lines: list[str]) -> set[int]:
+    """Find the lines that look like code, comments or raw HTML text."""
+    masked: set[int] = set()
+    # Ends that were looked for in vain: no later block of that sort ends either.
+    hopeless: set[str] = set()
+    number = 0
+    while number < len(lines):
+        end = _opening(lines[number])
+        last = None
+        if end and end not in hopeless:
+            last = _find_end(lines, number, end)
+            if last is None:
+                hopeless.add(end)
+        if last is None:
+            number += 1
+            continue
+        masked.update(range(number, last + 1))
+        number = last + 1
+    return masked
+
+
+def _opening(line: str) -> str:
+    """Return what ends the fence or raw block that ``line`` begins, "" if it begins none."""
+    if "```" in line or "~~~" in line:
+        prefix = _PREFIX.match(line)
+        fence = _FENCE.match(line, prefix.end() if prefix else 0)
+        if fence:
+            return fence[1]
+    if "<" in line:
+        text = line.lstrip(" \t>").lower()
+        for begin, end in _RAW_BLOCKS.items():
+            if text.startswith(begin):
+                return end
+    return ""
+
+
+def _find_end(lines: list[str], number: int, end: str) -> int | None:
+    if end[0] in "`~":
+        for last in range(number + 1, len(lines)):
+            text = lines[last].strip(" \t>")
+            if text.startswith(end) and not text.strip(end[0]):
+                return last
+        return None
+    return next((n for n in range(number, len(lines)) if end in lines[n].lower()), None)

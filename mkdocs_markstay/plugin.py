@@ -1,0 +1,692 @@
+"""The MkDocs plugin: hooks, configuration, log lines. What it decides is decided elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from mkdocs.commands.build import get_context
+from mkdocs.config import base
+from mkdocs.config import config_options as c
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
+from mkdocs.utils import CountHandler, get_relative_url
+from pathspec.gitignore import GitIgnoreSpec
+from slugify import slugify
+
+from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, count_ids
+from mkdocs_markstay.extension import MarkstayExtension
+from mkdocs_markstay.extract_lexbor import check_selector, extract, find_region
+from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize
+from mkdocs_markstay.furniture import FURNITURE
+from mkdocs_markstay.headings import Source, read_headings
+from mkdocs_markstay.identity import page_id_from_source
+from mkdocs_markstay.manifest import (
+    JSON_NAME,
+    NAMES,
+    ManifestError,
+    ManifestWriter,
+    Page,
+    Policy,
+    Publication,
+    make_records,
+    read_manifest,
+)
+from mkdocs_markstay.marks import BEGIN, END, strip_marks
+from mkdocs_markstay.page_options import find_key, read_page_options
+from mkdocs_markstay.passages import GRANULARITIES, Sizes
+from mkdocs_markstay.published import check_published
+from mkdocs_markstay.sectionids import read_heading, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from jinja2 import Environment, Template
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.nav import Navigation
+    from mkdocs.structure.pages import Page as MkDocsPage
+    from mkdocs.utils.templates import TemplateContext
+
+# Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
+# the prefix of a plugin's logger, so that an editor can follow `path:line`.
+log = logging.getLogger("mkdocs.plugins.markstay")
+
+# Before and after all other plugins, whatever they ask for.
+FIRST, LAST = 10_000, -10_000
+
+# How many findings are told one by one without a summary first.
+_MANY = 20
+# How many pages of each template are rendered to learn the theme's ids.
+_PAGES_PROBED = 2
+_SMALLEST_MAXIMUM = 100
+
+_MACROS_ERROR = re.compile(r"# _Macro (?:Syntax|Rendering) Error_")
+_MACROS_LINE = re.compile(r"^_Line (\d+) in Markdown file:", re.MULTILINE)
+
+
+class _LevelSet(c.ListOfItems[int]):
+    """A list of heading levels."""
+
+    def run_validation(self, value: object) -> list[int]:
+        levels = super().run_validation(value)
+        wrong = [level for level in levels if not 1 <= level <= 6]
+        if wrong:
+            raise c.ValidationError(f"Heading levels are 1 to 6, not {wrong[0]}")
+        return levels
+
+
+class _Pattern(c.OptionallyRequired[str]):
+    """A regular expression."""
+
+    def run_validation(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise c.ValidationError("Expected a regular expression as text")
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise c.ValidationError(f"Not a regular expression: {error}") from None
+        return value
+
+
+class _Selectors(c.ListOfItems[str]):
+    """A list of CSS selectors."""
+
+    def run_validation(self, value: object) -> list[str]:
+        selectors = super().run_validation(value)
+        for selector in selectors:
+            problem = check_selector(selector)
+            if problem:
+                raise c.ValidationError(problem)
+        return selectors
+
+
+class _Severities(c.DictOfItems[str]):
+    """A mapping of finding codes to levels."""
+
+    def run_validation(self, value: object) -> dict[str, str]:
+        levels = super().run_validation(value)
+        for code, level in levels.items():
+            if code not in CODES:
+                raise c.ValidationError(f"There is no finding code {code!r}")
+            if level not in LEVELS:
+                raise c.ValidationError(f"{level!r} is none of the levels {', '.join(LEVELS)}")
+        return levels
+
+
+class SizesConfig(base.Config):
+    """The option ``passages``: how long passages are, in characters."""
+
+    min_chars = c.Type(int, default=Sizes.min_chars)
+    """No passage of a longer section is shorter."""
+
+    target_chars = c.Type(int, default=Sizes.target_chars)
+    """The usual length. A section that is not longer is one passage."""
+
+    max_chars = c.Type(int, default=Sizes.max_chars)
+    """No passage is longer."""
+
+
+class MarkstayConfig(base.Config):
+    """The plugin's options."""
+
+    publication = c.Optional(c.Type(str))
+    """Names the corpus in every chunk id. Default: the slug of `site_name`."""
+
+    language = c.Optional(c.Type(str))
+    """The language of the site. Default: the theme's language or locale, else `en`."""
+
+    default_language = c.Optional(c.Type(str))
+    """The language whose chunk ids have none in them. Default: the site's."""
+
+    version = c.Optional(c.Type(str))
+    """The documented version. Default: what mike sets, else none."""
+
+    levels = _LevelSet(c.Type(int), default=[2, 3, 4, 5, 6])
+    """Heading levels at which an id is required; an h1 after the first always needs one."""
+
+    id_pattern = c.Optional(_Pattern())
+    """A regular expression that every section id must match as a whole."""
+
+    exclude = c.ListOfItems(c.Type(str), default=[])
+    """Pages that are neither enforced nor in the manifest: patterns as in `.gitignore`."""
+
+    enforce_generated = c.Type(bool, default=False)
+    """Require ids in pages and headings that no author wrote, too."""
+
+    findings = _Severities(c.Choice(LEVELS), default={})
+    """The level of each finding code: `error`, `warning`, `info` or `ignore`."""
+
+    furniture = _Selectors(c.Type(str), default=[])
+    """CSS selectors of further elements whose text is no passage text."""
+
+    passages = c.SubConfig(SizesConfig)
+    """How long passages are."""
+
+    granularity = c.Choice(GRANULARITIES, default="group")
+    """`group`: blocks up to the wanted size; `block`: each alone; `section`: all of a section."""
+
+    formats = c.ListOfItems(c.Choice(tuple(NAMES)), default=["json", "jsonl"])
+    """The files to write: `json`, `jsonl`."""
+
+    verify = c.Type(bool, default=False)
+    """Read the finished site again with the second extractor and compare."""
+
+
+@dataclass(frozen=True)
+class _PageState:
+    """What is kept of a page between its Markdown and its published HTML.
+
+    ``lines`` maps the section ids that the author wrote to their lines, ``slugs``
+    are anchors that were made from the text of headings.
+    """
+
+    path: str
+    page_id: str
+    language: str
+    furniture: tuple[str, ...]
+    lines: dict[str, int]
+    slugs: frozenset[str]
+
+
+class _AllBut:
+    """The ids that open sections: all that nobody made from a heading's text."""
+
+    def __init__(self, slugs: Collection[str]) -> None:
+        self.slugs = slugs
+
+    def __contains__(self, section_id: object) -> bool:
+        return bool(section_id) and section_id not in self.slugs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 1
+
+
+@dataclass
+class _Build:
+    """What one build gathers, with the builds of other languages in it."""
+
+    writer: ManifestWriter
+    policy: Policy
+    rules: Rules
+    exclude: GitIgnoreSpec
+    theme_ids: frozenset[str] = frozenset()
+    findings: list[Finding] = field(default_factory=list)
+    pages: dict[str, _PageState] = field(default_factory=dict)
+    page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    written: list[str] = field(default_factory=list)
+    complete: bool = True
+    under_way: bool = False
+
+
+class MarkstayPlugin(BasePlugin[MarkstayConfig]):
+    """Enforces section ids and writes the passage manifest."""
+
+    def __init__(self) -> None:
+        self.command = "build"
+        self.dirty = False
+        self.extension = MarkstayExtension()
+        self.extension.recording = True
+        self.build: _Build | None = None
+        self.nav: Navigation | None = None
+        # Of the page that is being read: its file, and its Markdown before other plugins.
+        self.text = ""
+        self.body = ""
+
+    # -- the build
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Note what MkDocs was asked for. With this hook one object serves all rebuilds."""
+        self.command, self.dirty, self.build = command, dirty, None
+
+    @event_priority(-100)  # after plugins that set up Markdown
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+        """Add the Markdown extension and begin a build, unless one is under way."""
+        others = [e for e in config.markdown_extensions if not isinstance(e, MarkstayExtension)]
+        config.markdown_extensions = [*others, self.extension]  # type: ignore[list-item]
+        if self.build is None or not self.build.under_way:
+            self.build = self._begin(config)
+        return config
+
+    @event_priority(FIRST)
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Take over the records of pages that a --dirty build will not read again."""
+        build = self._build
+        if self.dirty and not build.under_way:
+            build.complete = self._load_previous(Path(config.site_dir))
+
+    def on_nav(self, nav: Navigation, **_: Any) -> Navigation:
+        """Keep the navigation: templates need it."""
+        self.nav = nav
+        return nav
+
+    @event_priority(FIRST)
+    def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
+        """Report what was found in all pages, before anything is written."""
+        build = self._build
+        build.theme_ids = self._probe_theme(env, config, files)
+        for state in build.pages.values():
+            build.findings += check_theme(state.path, state.lines, build.theme_ids)
+        self._report(config)
+        build.under_way = True
+        return env
+
+    @event_priority(FIRST)
+    def _on_post_build_first(self, *, config: MkDocsConfig) -> None:
+        """Report what was found in the published pages."""
+        self._report(config)
+
+    @event_priority(LAST)
+    def _on_post_build_last(self, *, config: MkDocsConfig) -> None:
+        """Write the manifest, and verify the site if that is wanted."""
+        build = self._build
+        build.under_way = False
+        if config.strict and _warnings_counted():
+            return  # MkDocs is about to fail this build
+        folder = Path(config.site_dir)
+        if not self.dirty:
+            gone = [url for url in build.writer.urls() if not _file_of(folder, url).is_file()]
+            for url in gone:
+                build.writer.discard(url)
+        build.writer.write(
+            folder,
+            self.config.formats,
+            build.policy,
+            complete=build.complete,
+            preview=self.command == "serve",
+        )
+        if self.config.verify:
+            from mkdocs_markstay.verify import verify_site  # noqa: PLC0415 (slow to import)
+
+            build.findings += verify_site(folder)
+            self._report(config)
+
+    on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_last)
+
+    def on_build_error(self, *, error: Exception, **_: Any) -> None:
+        """Say what was found until another plugin failed."""
+        build = self.build
+        if build is not None:
+            build.under_way = False
+            if not isinstance(error, _FindingsError):
+                self._log(judge(build.findings, self.config.findings))
+            build.findings.clear()
+
+    # -- a page's Markdown
+
+    @event_priority(FIRST)
+    def on_page_read_source(self, *, page: MkDocsPage, config: MkDocsConfig) -> str | None:
+        """Read a file that is not UTF-8 as far as possible, and say so."""
+        del config
+        self.text = ""
+        try:
+            self.text = page.file.content_string
+        except UnicodeDecodeError:
+            raw = page.file.content_bytes
+            self.text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+            self._build.findings.append(_not_utf8(self._path(page), raw))
+            return self.text
+        except (OSError, ValueError):  # MkDocs says it better
+            pass
+        return None
+
+    @event_priority(FIRST)
+    def _on_page_markdown_first(self, markdown: str, **_: Any) -> str:
+        """Keep what the author wrote."""
+        self.body = markdown
+        return markdown
+
+    @event_priority(LAST)
+    def _on_page_markdown_last(self, markdown: str, **_: Any) -> str:
+        """Forget conversions that came before the page's own."""
+        self.extension.conversion = None
+        return markdown
+
+    on_page_markdown = CombinedEvent(_on_page_markdown_first, _on_page_markdown_last)
+
+    @event_priority(FIRST)
+    def on_page_content(
+        self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files
+    ) -> str:
+        """Read the headings of a page and check them."""
+        del files
+        build, file = self._build, page.file
+        conversion, self.extension.conversion = self.extension.conversion, None
+        content = strip_marks(html)
+        _clean_title(page)
+        options = read_page_options(page.meta)
+        if not options.included or build.exclude.match_file(file.src_uri):
+            return content
+        source = self._source(page, config)
+        front_matter = self.text[: len(self.text) - len(self.body)]
+        for code, key, message in options.problems:
+            line = find_key(front_matter, key)
+            build.findings.append(Finding(source.path, line, code, message))
+        if _MACROS_ERROR.match(page.markdown or "") and not _MACROS_ERROR.match(self.body):
+            build.findings.append(_macros_error(source, page.markdown or ""))
+            return content
+        headings = read_headings(html, conversion, source)
+        if file.generated_by is not None and not build.rules.generated:
+            for heading in headings:
+                heading.authored = False
+        build.findings += check_headings(headings, build.rules)
+        build.findings += check_taken(headings, content)
+        if file.inclusion.is_excluded():  # a draft that only `serve` shows
+            return content
+        language = getattr(file, "locale_alternate_of", None) or self._language(config)
+        page_id = options.page_id or page_id_from_source(
+            getattr(file, "norm_src_uri", None) or file.src_uri
+        )
+        if getattr(file, "locale", language) != language:
+            return content  # shown for lack of a translation: the page itself is elsewhere
+        first = build.page_ids.setdefault((page_id, language), source.path)
+        if first != source.path:
+            line = find_key(front_matter, "page_id")
+            build.findings.append(_same_page_id(source.path, line, page_id, first))
+        build.pages[file.dest_uri] = _PageState(
+            source.path,
+            page_id,
+            language,
+            options.furniture,
+            {h.published_id: h.line for h in headings if h.explicit and h.authored},
+            frozenset(h.published_id for h in headings if not h.explicit),
+        )
+        return content
+
+    # -- a page's HTML
+
+    @event_priority(LAST)
+    def on_page_context(
+        self, context: TemplateContext, *, page: MkDocsPage, config: MkDocsConfig, nav: Navigation
+    ) -> TemplateContext:
+        """Put the marks around the page's prose."""
+        del config, nav
+        if page.file.dest_uri in self._build.pages:
+            page.content = f"{BEGIN}{page.content or ''}{END}"
+        return context
+
+    @event_priority(FIRST)
+    def _on_post_page_first(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Link the manifest from the page's head, before a minifier takes the head away."""
+        del config
+        if page.content and page.content.startswith(BEGIN):
+            page.content = page.content.removeprefix(BEGIN).removesuffix(END)
+        if "json" not in self.config.formats:
+            return output
+        head = output.find("</head>")
+        if head < 0:
+            return output
+        href = get_relative_url(JSON_NAME, page.url)
+        link = f'<link rel="alternate" type="application/json" href="{href}" title="passages">'
+        return f"{output[:head]}{link}{output[head:]}"
+
+    @event_priority(LAST)
+    def _on_post_page_last(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Read the text of the published page."""
+        build = self._build
+        output = strip_marks(output)
+        build.written.append(page.file.abs_dest_path)
+        state = build.pages.pop(page.file.dest_uri, None)
+        if state is not None:
+            self._record(output, page, state, config)
+        return output
+
+    on_post_page = CombinedEvent(_on_post_page_first, _on_post_page_last)
+
+    # -- the work behind the hooks
+
+    @property
+    def _build(self) -> _Build:
+        assert self.build is not None, "MkDocs calls on_config first"
+        return self.build
+
+    def _begin(self, config: MkDocsConfig) -> _Build:
+        if self.build is not None:
+            self.build.writer.close()
+        options = self.config
+        if options.verify and "json" not in options.formats:
+            raise PluginError("markstay: verify needs 'json' among the formats")
+        sizes = Sizes(**options.passages)
+        if not 0 <= sizes.min_chars <= sizes.target_chars <= sizes.max_chars or (
+            sizes.max_chars < _SMALLEST_MAXIMUM
+        ):
+            raise PluginError(
+                "markstay: passages must be 0 <= min_chars <= target_chars <= max_chars,"
+                f" and max_chars at least {_SMALLEST_MAXIMUM}"
+            )
+        publication = Publication(
+            options.publication or slugify(config.site_name) or "site",
+            self._default_language(config),
+            options.version or os.environ.get("MIKE_DOCS_VERSION") or None,
+            config.site_url or None,
+        )
+        policy = Policy((*FURNITURE, *options.furniture), sizes, options.granularity)
+        pattern = re.compile(options.id_pattern) if options.id_pattern else None
+        rules = Rules(frozenset(options.levels), pattern, options.enforce_generated)
+        exclude = GitIgnoreSpec.from_lines(options.exclude)
+        return _Build(ManifestWriter(publication), policy, rules, exclude)
+
+    def _load_previous(self, folder: Path) -> bool:
+        """Keep the records of the last build; False if that is not possible."""
+        build = self._build
+        if not any(folder.rglob("*.html")):
+            return True  # nothing was built before: everything will be read now
+        try:
+            manifest = read_manifest(folder / JSON_NAME)
+        except ManifestError as error:
+            log.warning("The manifest holds only the pages that are built now: %s", error)
+            return False
+        if manifest.policy != build.policy or manifest.publication != build.writer.publication:
+            log.warning(
+                "The manifest holds only the pages that are built now: the one that is there"
+                " was made with other options"
+            )
+            return False
+        for records in manifest.pages:
+            build.writer.add(records)
+        return bool(manifest.header["complete"])
+
+    def _language(self, config: MkDocsConfig) -> str:
+        theme: Any = config.theme
+        language = self.config.language or theme.get("language") or theme.get("locale") or "en"
+        return str(language)
+
+    def _default_language(self, config: MkDocsConfig) -> str:
+        # mkdocs-static-i18n: the language whose pages are at the root
+        translated = getattr(config.plugins.get("i18n"), "default_language", None)
+        return self.config.default_language or translated or self._language(config)
+
+    def _path(self, page: MkDocsPage) -> str:
+        file = page.file
+        if file.generated_by is None and file.abs_src_path and Path(file.abs_src_path).exists():
+            return _relative(Path(file.abs_src_path))
+        return file.src_uri
+
+    def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
+        offset = 0
+        if self.text.endswith(self.body):
+            offset = self.text.count("\n") - self.body.count("\n")
+        roots = [Path(config.docs_dir), Path(config.config_file_path or ".").parent, Path()]
+        if page.file.abs_src_path:
+            roots.insert(0, Path(page.file.abs_src_path).parent)
+        bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
+        roots += [Path(base) for base in ([bases] if isinstance(bases, str) else bases)]
+        return Source(self._path(page), self.body, offset, tuple(roots), _relative)
+
+    def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
+        """Render a page or two of each template, without content: what ids has the theme?"""
+        build = self._build
+        rendered: dict[str, int] = {}
+        ids: set[str] = set()
+        pages = [
+            file.page
+            for file in files.documentation_pages()
+            if file.page is not None and file.dest_uri in build.pages
+        ]
+        for page in pages:
+            template = str(page.meta.get("template", "main.html"))
+            if rendered.get(template, 0) < _PAGES_PROBED:
+                rendered[template] = rendered.get(template, 0) + 1
+                ids |= self._render_ids(env.get_template, template, page, config, files)
+        return frozenset(ids)
+
+    def _render_ids(  # noqa: PLR0913 (what MkDocs renders a page from)
+        self,
+        get_template: Callable[[str], Template],
+        name: str,
+        page: MkDocsPage,
+        config: MkDocsConfig,
+        files: Files,
+    ) -> set[str]:
+        content, page.content, page.active = page.content, BEGIN + END, True
+        try:
+            assert self.nav is not None
+            html = get_template(name).render(get_context(self.nav, files, config, page))
+        except Exception as error:  # noqa: BLE001 (a theme may need what is not there yet)
+            log.debug("The ids of template %s are checked later: %s", name, error)
+            return set()
+        finally:
+            page.content, page.active = content, False
+        region = find_region(html)
+        return set() if region is None else set(count_ids(html))
+
+    def _record(
+        self, output: str, page: MkDocsPage, state: _PageState, config: MkDocsConfig
+    ) -> None:
+        """Read a published page: its findings, and its records for the manifest."""
+        del config
+        build = self._build
+        region = find_region(output)
+        if region is None:
+            message = (
+                "the page's content is not in the published HTML (encrypted, or left out by its"
+                " template), so the manifest has none of it"
+            )
+            build.findings.append(Finding(state.path, 1, "not-published", message))
+            return
+        # What HTML cannot hold is written as MkDocs writes it.
+        region = region.encode("utf-8", "xmlcharrefreplace").decode()
+        furniture = (*build.policy.furniture, *state.furniture)
+        sections = extract(region, _AllBut(state.slugs), furniture)
+        title = _printable_title(page.title)
+        build.findings += check_published(state.path, output, region, sections, title, state.lines)
+        shown = {section.section_id for section in sections}
+        facts = Page(
+            state.page_id,
+            title,
+            page.url,
+            state.language,
+            page.file.src_uri,
+            page.file.generated_by is not None,
+            state.furniture,
+            {key: line for key, line in state.lines.items() if key in shown},
+        )
+        build.writer.add(make_records(facts, sections, build.writer.publication, build.policy))
+
+    def _report(self, config: MkDocsConfig) -> None:
+        """Log the findings so far, and fail the build if they are errors."""
+        build = self._build
+        levels = self.config.findings
+        if self.command == "serve":
+            levels = {
+                code: "warning" if levels.get(code, default) == "error" else levels.get(code, default)
+                for code, default in CODES.items()
+            }
+        findings = judge(build.findings, levels)
+        build.findings.clear()
+        self._log(findings)
+        failing = {"error", "warning"} if config.strict else {"error"}
+        if self.command == "serve" or not any(found.level in failing for found in findings):
+            return
+        # Nothing of a failed build is published.
+        for path in build.written:
+            Path(path).unlink(missing_ok=True)
+        for name in NAMES.values():
+            (Path(config.site_dir) / name).unlink(missing_ok=True)
+        raise _FindingsError(f"markstay: {summarize(findings)}")
+
+    def _log(self, findings: list[Finding]) -> None:
+        if len(findings) > _MANY:
+            level = logging.ERROR if any(f.level == "error" for f in findings) else logging.WARNING
+            log.log(level, "markstay: %s", summarize(findings))
+        for found in findings:
+            log.log(_LOG_LEVELS[found.level], "%s", found)
+
+
+class _FindingsError(PluginError):
+    """The build fails for findings that have been logged."""
+
+
+_LOG_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
+
+
+def _clean_title(page: MkDocsPage) -> None:
+    """Take the id out of a title that another plugin set from the raw heading."""
+    title = vars(page).get("title")
+    if isinstance(title, str):
+        read = read_heading(title)
+        if read.section_id is not None:
+            page.title = read.title  # type: ignore[misc] (weak_property allows it)
+
+
+def _printable_title(title: object) -> str:
+    return " ".join(str(title or "").encode("utf-8", "replace").decode().split())
+
+
+def _relative(path: Path) -> str:
+    """Name a file as a person in the current folder would."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
+def _file_of(folder: Path, url: str) -> Path:
+    name = unquote(url)
+    return folder / (f"{name}index.html" if not name or name.endswith("/") else name)
+
+
+def _warnings_counted() -> bool:
+    """Whether MkDocs has counted a warning that fails a strict build."""
+    handlers = logging.getLogger("mkdocs").handlers
+    return any(isinstance(handler, CountHandler) and handler.get_counts() for handler in handlers)
+
+
+def _not_utf8(path: str, raw: bytes) -> Finding:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        byte = f"byte 0x{raw[error.start]:02x}"
+    else:
+        line, byte = 1, "some byte"
+    return Finding(path, line, "not-utf-8", f"{byte} is not UTF-8. Save the file as UTF-8")
+
+
+def _macros_error(source: Source, markdown: str) -> Finding:
+    match = _MACROS_LINE.search(markdown)
+    line = source.offset + (int(match[1]) if match else 1)
+    message = "the macros plugin replaced the page by an error text"
+    if "{#" in source.body:
+        message += "; it reads '{#' as a comment. Write section ids as <#id>"
+    else:
+        message += ". Correct the macro"
+    return Finding(source.path, line, "page-error", message)
+
+
+def _same_page_id(path: str, line: int, page_id: str, first: str) -> Finding:
+    return Finding(
+        path,
+        line,
+        "duplicate-page-id",
+        f"page id {show(page_id)} is already that of {first}."
+        f" Write in the front matter: page_id: {page_id}-2",
+    )
