@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ANY_ID = re.compile(r"""id=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _BEFORE_ATTRIBUTE = frozenset(" \t\n\r\f/\"'")
 
-_LONG_TITLE = 120
+_LONG_TITLE = 300
 
 
 @dataclass(frozen=True)
@@ -190,5 +190,4 @@ def _name(heading: Heading) -> str:
 
 
 def _finding(place: Place, code: str, message: str) -> Finding:
-    inserted = f" (inserted by {place.via})" if place.via else ""
-    return Finding(place.path, place.line, code, message + inserted)
+    return Finding(place.path, place.line, code, message, via=str(place.via or ""))

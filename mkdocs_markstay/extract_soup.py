@@ -31,6 +31,8 @@ Task: TypeAlias = Generator[Any, Any, Any]
 _LISTS = frozenset({"ul", "ol", "menu"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _GROUPS = frozenset({"thead", "tbody", "tfoot"})
+_CLASSLESS = _HEADINGS | {"br", "img"}
+"""Elements that the rules for classes leave alone."""
 _TRANSPARENT = frozenset({"header", "hgroup"})
 """Parents that do not end the section of a heading in them."""
 
@@ -67,7 +69,7 @@ _NAMES = {
 _NAME_RULES = {name: rule for rule, names in _NAMES.items() for name in names.split()}
 
 _SPAN = re.compile(
-    r"""<span(?=[\s/>])((?:[^>=]|=(?!\s*["'])|=\s*"[^"]*"|=\s*'[^']*')*)>""",
+    r"""<span(?=[\s/>])((?:[^<>=]|=(?!\s*["'])|=\s*"[^"]*"|=\s*'[^']*')*)>""",
     re.ASCII | re.IGNORECASE,
 )
 _SPAN_END = re.compile(r"\s*</span\s*>", re.ASCII | re.IGNORECASE)
@@ -367,6 +369,8 @@ def _find_holders(headings: Iterable[Tag]) -> set[int]:
 
 
 def _rule(tag: Tag) -> str:
+    if tag.name in _CLASSLESS:
+        return _NAME_RULES[tag.name]
     classes = _classes(tag)
     for word, names, rule in _CLASS_RULES:
         if word in classes and (not names or tag.name in names):
@@ -378,7 +382,7 @@ def _rule(tag: Tag) -> str:
 
 def _in_paragraph(tag: Tag) -> bool:
     return any(
-        parent.name != "math" and _rule(parent) == "paragraph" and not _is_part(parent)
+        _NAME_RULES.get(parent.name) == _rule(parent) == "paragraph" and not _is_part(parent)
         for parent in tag.parents
     )
 

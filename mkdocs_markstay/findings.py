@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,17 +48,23 @@ CODES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem. ``path`` is what a person can open, ``line`` counts from 1."""
+    """One problem. ``path`` is what a person can open, ``line`` counts from 1.
+
+    ``via`` names the line that pulls in the text, if ``path`` is an included file.
+    """
 
     path: str
     line: int
     code: str
     message: str
     level: str = "error"
+    via: str = ""
 
     def __str__(self) -> str:
         """Give the finding as one line, without control characters."""
-        return printable(f"{self.path}:{self.line}: {self.level}[{self.code}] {self.message}")
+        inserted = f" (inserted by {self.via})" if self.via else ""
+        place = f"{self.path}:{self.line}"
+        return printable(f"{place}: {self.level}[{self.code}] {self.message}{inserted}")
 
 
 def printable(text: str) -> str:
@@ -72,13 +78,24 @@ def printable(text: str) -> str:
 
 
 def judge(findings: Iterable[Finding], levels: Mapping[str, str]) -> list[Finding]:
-    """Give each finding its level, drop what is ignored, and sort: each finding once."""
-    judged = {
-        Finding(found.path, found.line, found.code, found.message, level)
-        for found in findings
-        if (level := levels.get(found.code, CODES[found.code])) != "ignore"
-    }
-    return sorted(judged, key=lambda found: (found.path, found.line, found.code, found.message))
+    """Give each finding its level, drop what is ignored, and sort: each finding once.
+
+    What is wrong in a file that several pages include is one finding.
+    """
+    judged: list[Finding] = []
+    told: set[tuple[str, int, str]] = set()
+    for found in sorted(set(findings), key=lambda found: (found.via, *_order(found))):
+        level = levels.get(found.code, CODES[found.code])
+        key = (found.path, found.line, found.code)
+        if level == "ignore" or (found.via and key in told):
+            continue
+        told.add(key)
+        judged.append(replace(found, level=level))
+    return sorted(judged, key=_order)
+
+
+def _order(found: Finding) -> tuple[str, int, str, str]:
+    return found.path, found.line, found.code, found.message
 
 
 def summarize(findings: Iterable[Finding]) -> str:

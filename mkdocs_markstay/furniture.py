@@ -65,12 +65,13 @@ def strip_annotations(code: str) -> str:
 
     Material for MkDocs shows a comment such as ``# (1)!`` as a numbered bubble.
     A mark is cut when it is all there is in the comment at a line's end, with
-    the comment sign and the white space before it. Other text stays untouched,
-    ``f(1)`` and ``# see (1)`` included.
+    the comment sign and the white space before it; a line that held nothing else
+    goes. Other text stays untouched, ``f(1)`` and ``# see (1)`` included.
     """
     if "(" not in code:
         return code
-    return "\n".join(_strip_line(line) if ")" in line else line for line in code.split("\n"))
+    lines = [(line, _strip_line(line) if ")" in line else line) for line in code.split("\n")]
+    return "\n".join(stripped for line, stripped in lines if stripped or not line)
 
 
 def _strip_line(line: str) -> str:

@@ -28,7 +28,7 @@ from mkdocs_markstay.passages import Sizes, split_passages
 from mkdocs_markstay.sections import TEXT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.sections import Section
 
@@ -264,7 +264,7 @@ class ManifestWriter:
             ",\n".join(map(to_json, records.sections)),
             ",\n".join(map(to_json, records.passages)),
             "".join(to_json(record) + "\n" for record in flat),
-            "".join(f"{record['chunk_id']} {record['record_digest']}\n" for record in flat),
+            "".join(map(_identity_line, flat)),
         )
         self._spool.seek(0, os.SEEK_END)
         places = [self._spool.tell()]
@@ -291,9 +291,6 @@ class ManifestWriter:
             _write_file(folder / JSONL_NAME, self._read("lines"))
 
     def _header(self, policy: Policy, *, complete: bool, preview: bool) -> Record:
-        total = sha256()
-        for part in self._read("identity"):
-            total.update(part)
         return {
             "schema": SCHEMA,
             "generator": {"name": "mkdocs-markstay", "version": __version__},
@@ -304,7 +301,7 @@ class ManifestWriter:
             "complete": complete,
             "preview": preview,
             "policy": policy.to_record(),
-            "digest": "sha256:" + total.hexdigest(),
+            "digest": _digest_parts(self._read("identity")),
         }
 
     def _json(self, header: Record) -> Iterator[bytes]:
@@ -327,6 +324,22 @@ class ManifestWriter:
         for _, places in sorted(self._index.values()):
             self._spool.seek(places[number])
             yield self._spool.read(places[number + 1] - places[number])
+
+
+def digest_passages(lines: Iterable[Record]) -> str:
+    """Digest all passages of a site: equal means that nothing changed."""
+    return _digest_parts(_identity_line(line).encode() for line in lines)
+
+
+def _identity_line(line: Record) -> str:
+    return f"{line['chunk_id']} {line['record_digest']}\n"
+
+
+def _digest_parts(parts: Iterable[bytes]) -> str:
+    total = sha256()
+    for part in parts:
+        total.update(part)
+    return "sha256:" + total.hexdigest()
 
 
 def _write_file(path: Path, parts: Iterator[bytes]) -> None:
@@ -372,6 +385,15 @@ def read_manifest(path: Path) -> Manifest:
     except (OSError, ValueError) as error:
         raise ManifestError(f"{path.name} cannot be read: {error}") from None
     return _read_data(data, path.name)
+
+
+def read_jsonl(path: Path) -> list[Record]:
+    """Read the lines of ``passages.jsonl``; raise `ManifestError` if they are damaged."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+        return [json.loads(line) for line in text.split("\n") if line]
+    except (OSError, ValueError) as error:
+        raise ManifestError(f"{path.name} cannot be read: {error}") from None
 
 
 def _read_data(data: Any, name: str) -> Manifest:

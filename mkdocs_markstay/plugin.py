@@ -306,7 +306,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         if self.config.verify:
             from mkdocs_markstay.verify import verify_site  # noqa: PLC0415 (slow to import)
 
-            build.findings += verify_site(folder)
+            build.findings += verify_site(Path(_relative(folder)))
             self._report(config)
 
     on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_last)

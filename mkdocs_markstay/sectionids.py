@@ -89,7 +89,7 @@ def read_heading(raw: str) -> HeadingText:
     text = _unescape_angles(rest)
     if attributes:
         text = f"{text} {attributes}"
-    elif text.endswith("}"):
+    elif text.endswith("}") and not _escaped(text, len(text) - 1):
         # Without the id at the end, attr_list would now take these braces.
         text = text[:-1] + _LITERAL_BRACE
     stray = next((token for token in tokens if token.stray), None)

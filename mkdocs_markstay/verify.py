@@ -1,0 +1,230 @@
+"""Proving that a published site and its manifest agree.
+
+Reads the published files with the second extractor and computes every id and
+digest again. Needs no generator, only the folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from mkdocs_markstay.extract_soup import extract, find_region
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.identity import digest_record, digest_text, digest_values, make_chunk_id
+from mkdocs_markstay.manifest import (
+    JSON_NAME,
+    JSONL_NAME,
+    ManifestError,
+    digest_passages,
+    read_jsonl,
+    read_manifest,
+)
+from mkdocs_markstay.passages import split_passages
+from mkdocs_markstay.sectionids import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mkdocs_markstay.manifest import Manifest, PageRecords
+    from mkdocs_markstay.sections import Section
+
+
+def verify_site(folder: Path) -> list[Finding]:
+    """Compare the published site in ``folder`` with the manifest in it."""
+    return list(_verify(folder))
+
+
+def _verify(folder: Path) -> Iterator[Finding]:
+    path = folder / JSON_NAME
+    try:
+        manifest = read_manifest(path)
+    except ManifestError as error:
+        yield _finding(path, "bad-manifest", f"{error}. Build the site again")
+        return
+    yield from _check_header(path, manifest)
+    yield from _check_jsonl(folder / JSONL_NAME, manifest)
+    for records in manifest.pages:
+        yield from _check_records(path, records, manifest)
+        yield from _check_page(folder, records, manifest)
+
+
+def _check_header(path: Path, manifest: Manifest) -> Iterator[Finding]:
+    policy = manifest.header["policy"]
+    stated = {key: policy[key] for key in policy if key != "digest"}
+    if policy.get("digest") != digest_values(stated):
+        yield _finding(path, "digest-wrong", "policy.digest is not that of the policy")
+    lines = [line for records in manifest.pages for line in records.lines]
+    if manifest.header.get("digest") != digest_passages(lines):
+        yield _finding(path, "digest-wrong", "digest is not that of the passages")
+    for kind, names in (
+        ("referent and language", Counter((line["referent"], line["lang"], line["position"]) for line in lines)),
+        ("chunk id", Counter(line["chunk_id"] for line in lines)),
+    ):
+        for name, count in names.items():
+            if count > 1:
+                yield _finding(path, "digest-wrong", f"{kind} {name} occurs {count} times")
+
+
+def _check_jsonl(path: Path, manifest: Manifest) -> Iterator[Finding]:
+    """The lines, where there are any, must be the same records."""
+    if not path.exists():
+        return
+    expected = [line for records in manifest.pages for line in records.lines]
+    try:
+        lines = read_jsonl(path)
+    except ManifestError as error:
+        yield _finding(path, "bad-manifest", f"{error}. Build the site again")
+        return
+    if len(lines) != len(expected):
+        message = f"{len(lines)} records, but {len(expected)} in {JSON_NAME}"
+        yield _finding(path, "bad-manifest", f"{message}. Build the site again")
+    for number, (line, record) in enumerate(zip(lines, expected, strict=False), 1):
+        if line != record:
+            message = f"the record is not the one in {JSON_NAME}. Build the site again"
+            yield Finding(_show(path), number, "bad-manifest", message)
+
+
+def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
+    publication = manifest.publication
+    for passage, line in zip(records.passages, records.lines, strict=True):
+        name = f"passage {passage['position']} of {show(passage['referent'])}"
+        if passage["text_digest"] != digest_text(passage["text"]):
+            yield _finding(path, "digest-wrong", f"text_digest of {name} is not that of its text")
+        if passage["record_digest"] != digest_record(line):
+            yield _finding(path, "digest-wrong", f"record_digest of {name} is not that of its record")
+        language = "" if passage["lang"] == publication.default_language else passage["lang"]
+        chunk_id = make_chunk_id(
+            publication.name,
+            language,
+            passage["referent"],
+            passage["position"],
+            passage["text_digest"],
+        )
+        if passage["chunk_id"] != chunk_id:
+            yield _finding(path, "digest-wrong", f"chunk_id of {name} is not {chunk_id}")
+
+
+def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
+    url = unquote(records.page["url"])
+    path = folder / (f"{url}index.html" if not url or url.endswith("/") else url)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        yield _finding(path, "page-missing", "the manifest names a page outside of the site")
+        return
+    try:
+        html = path.read_bytes().decode("utf-8")
+    except OSError:
+        message = "the manifest lists this page, but it is not there. Build the site again"
+        yield _finding(path, "page-missing", message)
+        return
+    except UnicodeDecodeError:
+        yield _finding(path, "page-changed", "the page is not UTF-8")
+        return
+    anchors = _count_anchors(html)
+    for record in records.sections:
+        section_id, count = record["section_id"], anchors[record["section_id"]]
+        if count != 1:
+            code = "anchor-repeated" if count else "anchor-missing"
+            message = f"anchor {show(section_id)} stands {count} times in the page, not once"
+            yield _finding(path, code, message)
+        expected = f"{records.page['url']}#"
+        if not record["url"].startswith(expected) or (
+            unquote(record["url"][len(expected) :]) != section_id
+        ):
+            yield _finding(path, "section-changed", f"the URL of {show(section_id)} is not its own")
+    region = find_region(html)
+    if region is None:
+        yield _finding(path, "page-changed", "the marks around the page's prose are gone")
+        return
+    opens = {record["section_id"] for record in records.sections}
+    furniture = (*manifest.policy.furniture, *records.page["furniture"])
+    yield from _check_sections(path, records, extract(region, opens, furniture), manifest)
+
+
+def _check_sections(
+    path: Path, records: PageRecords, sections: list[Section], manifest: Manifest
+) -> Iterator[Finding]:
+    policy = manifest.policy
+    titles = {record["section_id"]: record["title"] for record in records.sections}
+    order = [section.section_id for section in sections[1:]]
+    if set(order) == set(titles) and order != list(titles):
+        yield _finding(path, "section-changed", "the sections stand in another order")
+    published: dict[str, list[str]] = {section_id: [] for section_id in ("", *titles)}
+    for section in sections:
+        section_id = section.section_id
+        if section_id and titles.get(section_id) != section.title:
+            message = (
+                f"the title of section {show(section_id)} is {show(section.title)},"
+                f" not {show(str(titles.get(section_id)))}"
+            )
+            yield _finding(path, "section-changed", message)
+        passages = split_passages(section.blocks, policy.sizes, policy.granularity)
+        published[section_id] = [passage.text for passage in passages]
+    ids = {record["referent"]: record["section_id"] for record in records.sections}
+    listed: dict[str, list[str]] = {section_id: [] for section_id in published}
+    for position, passage in _in_order(records):
+        section_id = ids.get(passage["referent"], "")
+        if passage["position"] != position:
+            message = f"passages of {show(passage['referent'])} are not numbered from 0"
+            yield _finding(path, "passage-changed", message)
+        listed[section_id].append(passage["text"])
+    for section_id, texts in published.items():
+        if texts != listed[section_id]:
+            name = f"section {show(section_id)}" if section_id else "the page itself"
+            yield _finding(path, "passage-changed", f"{_difference(texts, listed[section_id])} in {name}")
+
+
+def _in_order(records: PageRecords) -> Iterator[tuple[int, dict[str, object]]]:
+    """Give each passage with the position that it must have."""
+    counts: Counter[str] = Counter()
+    for passage in records.passages:
+        yield counts[passage["referent"]], passage
+        counts[passage["referent"]] += 1
+
+
+def _difference(published: list[str], listed: list[str]) -> str:
+    for number, (text, other) in enumerate(zip(published, listed, strict=False)):
+        if text != other:
+            at = next(
+                (n for n, pair in enumerate(zip(text, other, strict=False)) if len(set(pair)) > 1),
+                min(len(text), len(other)),
+            )
+            start = max(0, at - 10)
+            return (
+                f"passage {number} reads {show(text[start : at + 30])} in the page,"
+                f" {show(other[start : at + 30])} in the manifest"
+            )
+    return f"{len(published)} passages are in the page, {len(listed)} in the manifest"
+
+
+class _Anchors(HTMLParser):
+    """Counts the ids of a page's elements."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.ids: Counter[str] = Counter()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        for key, value in attrs:
+            if key == "id":
+                self.ids[value or ""] += 1
+                break
+
+
+def _count_anchors(html: str) -> Counter[str]:
+    parser = _Anchors()
+    parser.feed(html)
+    parser.close()
+    return parser.ids
+
+
+def _finding(path: Path, code: str, message: str) -> Finding:
+    return Finding(_show(path), 1, code, message)
+
+
+def _show(path: Path) -> str:
+    return path.as_posix()
