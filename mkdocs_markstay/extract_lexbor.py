@@ -15,31 +15,35 @@ from mkdocs_markstay.furniture import strip_annotations
 from mkdocs_markstay.sections import MAX_NESTING, Block, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from selectolax.lexbor import LexborNode
 
 _BEGIN = re.compile(r"<span\b[^<>]*\bdata-markstay-begin\b[^<>]*>\s*</span\s*>", re.IGNORECASE)
 _END = re.compile(r"<span\b[^<>]*\bdata-markstay-end\b[^<>]*>", re.IGNORECASE)
 
-_CONTAINERS = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CONTAINERS = _words(
     "div section article main aside header footer address center fieldset form hgroup search"
-    " dialog body".split()
+    " dialog body"
 )
-_PARAGRAPHS = frozenset("p summary figcaption caption legend dt dd li".split())
+_PARAGRAPHS = _words("p summary figcaption caption legend dt dd li")
 _LISTS = frozenset(("ul", "ol", "menu"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_TABLE_PARTS = frozenset("thead tbody tfoot tr td th".split())
+_TABLE_PARTS = _words("thead tbody tfoot tr td th")
 _BLOCKS = (
     _CONTAINERS
     | _PARAGRAPHS
     | _LISTS
     | _HEADINGS
-    | frozenset("pre dl table blockquote details figure hr".split())
+    | _words("pre dl table blockquote details figure hr")
 )
 _LISTING = frozenset(("highlighttable", "codehilitetable"))
-_CLASSES = ("tabbed-set", "footnote", "admonition", "arithmatex", "filename")
-_CLASSED = ",".join(f".{name}" for name in _CLASSES)
+_CLASSED = ".tabbed-set,.footnote,.admonition,.arithmatex,.filename"
 _BLOCKS_IN_P = f"p :is({','.join(sorted(_BLOCKS))},{_CLASSED})"
 _FENCE = re.compile("`{3,}")
 _BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
@@ -91,14 +95,30 @@ def _remove(tree: LexborHTMLParser, selectors: str) -> None:
             node.remove()
 
 
-class _Open(NamedTuple):
-    """An element that is being walked: what comes after it, and what holds again then."""
+class _Frame(NamedTuple):
+    """An element that is being walked: what comes after it, and what holds again there."""
 
     following: LexborNode | None
     loose: str
-    flush: bool
+    inline: bool
     section: Section | None
     path: tuple[Section, ...]
+
+
+class _Walk:
+    """Where a walk is: its node, the text gathered so far, the elements around it."""
+
+    def __init__(self, top: LexborNode, loose: str) -> None:
+        self.node = top.child
+        self.loose = loose
+        self.buffer: list[str] = []
+        self.frames: list[_Frame] = []
+
+    def flush(self) -> Iterator[Block]:
+        text = _inline("".join(self.buffer))
+        self.buffer.clear()
+        if text:
+            yield Block(self.loose, text)
 
 
 class _Page:
@@ -116,7 +136,7 @@ class _Page:
         self.special = _ancestors(tree.css("br,img"), body)
         self.ticks = _ticks(tree)
         self.blocks_in_p = _ancestors(tree.css(_BLOCKS_IN_P), body)
-        self.classed = {node.mem_id: node for node in tree.css(_CLASSED)}
+        self.classed = {node.mem_id for node in tree.css(_CLASSED)}
 
     def read(self) -> list[Section]:
         for section, block in self.walk(self.body, "raw", 0, sectioning=True):
@@ -130,113 +150,90 @@ class _Page:
         self, top: LexborNode, loose: str, depth: int, *, sectioning: bool = False
     ) -> Iterator[tuple[Section, Block]]:
         """Give the blocks in ``top``, each with the section that holds there."""
-        stack: list[_Open] = []
-        buffer: list[str] = []
-        node = top.child
+        walk = _Walk(top, loose)
         while True:
-            while node is None:
-                if not stack or stack[-1].flush:
-                    text = _inline("".join(buffer))
-                    buffer.clear()
-                    if text:
-                        yield self.section, Block(loose, text)
-                if not stack:
+            node = walk.node
+            if node is None:
+                if not walk.frames or not walk.frames[-1].inline:
+                    yield from ((self.section, block) for block in walk.flush())
+                if not walk.frames:
                     return
-                node, loose, _, section, path = stack.pop()
-                if section is not None:
-                    self.section, self.path = section, path
-            tag = node.tag
-            if tag == "-text":
-                buffer.append(node.text_content or "")
-                node = node.next
-                continue
-            if tag == "br":
-                buffer.append(_BREAK)
-            elif tag == "img":
-                buffer.append(node.attributes.get("alt") or "")
+                self.leave(walk)
+            elif (tag := node.tag or "") in _TEXT_OF:
+                walk.buffer.append(_TEXT_OF[tag](node))
+                walk.node = node.next
             else:
-                inside = None
                 kind = self.kind(node, tag)
-                if kind == "inline":
-                    inside = loose
-                elif kind:
-                    text = _inline("".join(buffer))
-                    buffer.clear()
-                    if text:
-                        yield self.section, Block(loose, text)
-                    inside = self.inside(node, kind, loose)
-                    if inside is None:
-                        if kind == "heading":
-                            block = self.heading(node, tag, sectioning)
-                            if block is not None:
-                                yield self.section, block
-                        elif kind in ("tabs", "footnotes"):
-                            make = self.tabs if kind == "tabs" else self.notes
-                            yield from make(node, depth, sectioning)
-                        else:
-                            block = self.block(node, kind, depth)
-                            if block is not None:
-                                yield self.section, block
+                if kind != "inline":
+                    yield from ((self.section, block) for block in walk.flush())
+                inside = self.inside(node, kind, walk.loose)
                 if inside is not None:
-                    stack.append(self.enter(node, tag, loose, kind != "inline"))
-                    loose = inside
-                    node = node.child
-                    continue
-            node = node.next
+                    self.enter(walk, node, inside, inline=kind == "inline")
+                else:
+                    yield from self.make(node, kind, depth, sectioning=sectioning)
+                    walk.node = node.next
 
-    def enter(self, node: LexborNode, tag: str, loose: str, flush: bool) -> _Open:
-        if node.mem_id in self.around_openers and tag not in ("header", "hgroup"):
-            return _Open(node.next, loose, flush, self.section, self.path)
-        return _Open(node.next, loose, flush, None, ())
+    def enter(self, walk: _Walk, node: LexborNode, loose: str, *, inline: bool) -> None:
+        scope: tuple[Section | None, tuple[Section, ...]] = (None, ())
+        if node.mem_id in self.around_openers and node.tag not in ("header", "hgroup"):
+            scope = self.section, self.path
+        walk.frames.append(_Frame(node.next, walk.loose, inline, *scope))
+        walk.node, walk.loose = node.child, loose
 
-    def kind(self, node: LexborNode, tag: str | None) -> str:
-        """What ``node`` is to the walk: a kind of block, or one of the words below."""
+    def leave(self, walk: _Walk) -> None:
+        frame = walk.frames.pop()
+        walk.node, walk.loose = frame.following, frame.loose
+        if frame.section is not None:
+            self.section, self.path = frame.section, frame.path
+
+    def kind(self, node: LexborNode, tag: str) -> str:
+        """Say what ``node`` is to the walk: a kind of block, or a word of `_TAG_KINDS`."""
         if node.mem_id in self.classed and tag not in _HEADINGS:
-            classes = (node.attributes.get("class") or "").split()
-            for name in _CLASSES:
-                if name in classes:
-                    kind = _CLASS_KINDS[name]
-                    if name == "footnote" and tag not in ("div", "section"):
-                        continue
-                    if name == "arithmatex" and tag != "div":
-                        continue
+            classes = _classes(node)
+            for name, (kind, tags) in _CLASS_KINDS.items():
+                if name in classes and (not tags or tag in tags):
                     return kind
-        return _TAG_KINDS.get(tag or "", "inline")
+        return _TAG_KINDS.get(tag, "inline")
 
     def inside(self, node: LexborNode, kind: str, loose: str) -> str | None:
-        """The kind of loose blocks in ``node`` if it is walked as a container, else None."""
-        if kind == "container":
-            return "raw"
-        if kind == "paragraph":
-            return "paragraph" if self.walked(node) else None
-        if kind in ("heading", "tabs", "footnotes", "none", "filename"):
+        """Give the kind of loose blocks in ``node`` if it is walked through, else None."""
+        if kind in _WALKED:
+            return _WALKED[kind] or loose
+        if kind in _NEVER_WALKED:
             return None
         if node.mem_id in self.around_openers:
             return "paragraph"
+        if kind == "paragraph" and (node.tag != "p" or node.mem_id in self.blocks_in_p):
+            return "paragraph"
         if kind == "table" and _LISTING.intersection(_classes(node)):
             return "raw"
-        if kind == "part":
-            return loose if loose == "raw" else "paragraph"
         return None
 
-    def walked(self, node: LexborNode) -> bool:
-        return (
-            node.tag != "p"
-            or node.mem_id in self.blocks_in_p
-            or node.mem_id in self.around_openers
-        )
+    def make(
+        self, node: LexborNode, kind: str, depth: int, *, sectioning: bool
+    ) -> Iterator[tuple[Section, Block]]:
+        """Give the blocks that ``node`` is, or holds where it is no simple block."""
+        if kind == "tabs":
+            yield from self.tabs(node, depth, sectioning=sectioning)
+        elif kind == "footnotes":
+            yield from self.notes(node, depth, sectioning=sectioning)
+        else:
+            block = (
+                self.heading(node, sectioning=sectioning)
+                if kind == "heading"
+                else self.block(node, kind, depth)
+            )
+            if block is not None:
+                yield self.section, block
 
     # -- blocks
 
     def block(self, node: LexborNode, kind: str, depth: int) -> Block | None:
-        if kind == "none":
-            return None
-        if kind in ("paragraph", "math", "filename"):
-            text = self.inline_text(node)
-            lead = kind == "filename"
+        lead = kind == "filename"
+        if kind in ("none", "paragraph", "math", "filename"):
+            text = "" if kind == "none" else self.inline_text(node)
             kind = "paragraph" if lead else kind
-            return Block(kind, text, lead) if text else None
-        if kind == "code":
+        elif kind == "code":
             text = self.code(node)
         elif depth >= MAX_NESTING:
             text, kind = self.inline_text(node), "raw"
@@ -248,23 +245,23 @@ class _Page:
             text = self.table(node, depth)
         else:
             text = "\n\n".join(block.text for block in self.nested(node, depth))
-            if kind == "quote":
+            if kind == "quote" and text:
                 text = "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
-                text = text if text != ">" else ""
-        return Block(kind, text) if text else None
+        return Block(kind, text, lead) if text else None
 
     def nested(self, node: LexborNode, depth: int) -> list[Block]:
         return [block for _, block in self.walk(node, "paragraph", depth + 1)]
 
-    def heading(self, node: LexborNode, tag: str, sectioning: bool) -> Block | None:
-        title = self.inline_text(node).replace("\n", " ")
+    def heading(self, node: LexborNode, *, sectioning: bool) -> Block | None:
+        title = self.inline_text(node)
         section_id = self.openers.get(node.mem_id)
         if section_id is None or not sectioning:
             return Block("paragraph", title, lead=True) if title else None
+        title = title.replace("\n", " ")
         if not section_id:
             self.section, self.path = self.page, ()
             return None
-        level = int(tag[1])
+        level = int((node.tag or "h1")[1])
         above = tuple(section for section in self.path if section.level < level)
         titles = (*(section.title for section in above), title)
         self.section = Section(section_id, level, title, titles)
@@ -273,7 +270,7 @@ class _Page:
         return None
 
     def tabs(
-        self, node: LexborNode, depth: int, sectioning: bool
+        self, node: LexborNode, depth: int, *, sectioning: bool
     ) -> Iterator[tuple[Section, Block]]:
         labels = _own(node, "label")
         panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
@@ -281,16 +278,16 @@ class _Page:
             label = self.inline_text(labels[number]) if number < len(labels) else ""
             if label:
                 yield self.section, Block("paragraph", label, lead=True)
-            yield from self.scoped(panel, "raw", depth, sectioning)
+            yield from self.scoped(panel, "raw", depth, sectioning=sectioning)
 
     def notes(
-        self, node: LexborNode, depth: int, sectioning: bool
+        self, node: LexborNode, depth: int, *, sectioning: bool
     ) -> Iterator[tuple[Section, Block]]:
         held = self.section, self.path
         self.section, self.path = self.page, ()
         for item in (item for child in _children(node, "ol") for item in _children(child, "li")):
             if sectioning and item.mem_id in self.around_openers:
-                yield from self.scoped(item, "paragraph", depth, sectioning)
+                yield from self.scoped(item, "paragraph", depth, sectioning=sectioning)
                 continue
             text = "\n\n".join(block.text for block in self.nested(item, depth))
             if text:
@@ -298,7 +295,7 @@ class _Page:
         self.section, self.path = held
 
     def scoped(
-        self, node: LexborNode, loose: str, depth: int, sectioning: bool
+        self, node: LexborNode, loose: str, depth: int, *, sectioning: bool
     ) -> Iterator[tuple[Section, Block]]:
         """Walk ``node`` as a container of its own: sections in it end with it."""
         held = self.section, self.path
@@ -312,16 +309,8 @@ class _Page:
     def inline_text(self, node: LexborNode) -> str:
         if node.mem_id not in self.special:
             return " ".join(node.text(deep=True).split())
-        parts = []
-        for inner in node.traverse(include_text=True):
-            tag = inner.tag
-            if tag == "-text":
-                parts.append(inner.text_content or "")
-            elif tag == "br":
-                parts.append(_BREAK)
-            elif tag == "img":
-                parts.append(inner.attributes.get("alt") or "")
-        return _inline("".join(parts))
+        inner = node.traverse(include_text=True)
+        return _inline("".join(_TEXT_OF[n.tag or ""](n) for n in inner if n.tag in _TEXT_OF))
 
     def code(self, node: LexborNode) -> str:
         if node.mem_id in self.special:
@@ -374,9 +363,7 @@ class _Page:
         return "\n".join(parts)
 
     def table(self, node: LexborNode, depth: int) -> str:
-        lines = [
-            text for child in _children(node, "caption") if (text := self.inline_text(child))
-        ]
+        lines = [text for child in _children(node, "caption") if (text := self.inline_text(child))]
         head: list[str] = []
         rows: list[str] = []
         first: LexborNode | None = None
@@ -407,14 +394,15 @@ class _Page:
         return " ".join(text.split()).replace("|", "\\|")
 
 
-_CLASS_KINDS = {
-    "tabbed-set": "tabs",
-    "footnote": "footnotes",
-    "admonition": "admonition",
-    "arithmatex": "math",
-    "filename": "filename",
+# Class -> kind, and the elements that the class counts for (none: all), in order of weight.
+_CLASS_KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "tabbed-set": ("tabs", ()),
+    "footnote": ("footnotes", ("div", "section")),
+    "admonition": ("admonition", ()),
+    "arithmatex": ("math", ("div",)),
+    "filename": ("filename", ()),
 }
-_TAG_KINDS: dict[str, str] = {
+_TAG_KINDS = {
     **dict.fromkeys(_CONTAINERS, "container"),
     **dict.fromkeys(_PARAGRAPHS, "paragraph"),
     **dict.fromkeys(_LISTS, "list"),
@@ -428,7 +416,15 @@ _TAG_KINDS: dict[str, str] = {
     "figure": "figure",
     "math": "math",
     "hr": "none",
-    "-comment": "",
+}
+# Kinds that are walked through, and what is loose in them ("": the same as around them).
+_WALKED = {"container": "raw", "part": "", "inline": ""}
+_NEVER_WALKED = frozenset(("heading", "tabs", "footnotes", "none", "filename"))
+_TEXT_OF: dict[str, Callable[[LexborNode], str]] = {
+    "-text": lambda node: node.text_content or "",
+    "-comment": lambda _: "",
+    "br": lambda _: _BREAK,
+    "img": lambda node: node.attributes.get("alt") or "",
 }
 
 

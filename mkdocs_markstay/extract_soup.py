@@ -170,7 +170,7 @@ class _Reader:
             return
         title = _inline(heading).replace("\n", " ")
         path = (*(section.title for section in self.trail), title)
-        section = Section(_attribute(heading, "id") or "", level, title, path)
+        section = Section(_attribute(heading, "id"), level, title, path)
         self.sections.append(section)
         self.trail = (*self.trail, section)
         self.out = section.blocks
@@ -382,7 +382,9 @@ def _rule(tag: Tag) -> str:
 
 def _in_paragraph(tag: Tag) -> bool:
     return any(
-        _NAME_RULES.get(parent.name) == _rule(parent) == "paragraph" and not _is_part(parent)
+        _NAME_RULES.get(parent.name) == "paragraph"  # first: cheap, and never true of math itself
+        and _rule(parent) == "paragraph"
+        and not _is_part(parent)
         for parent in tag.parents
     )
 

@@ -18,11 +18,11 @@ from mkdocs_markstay.locate import align, find_candidates, heading_key
 from mkdocs_markstay.marks import MARK, SLUG_MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.locate import Candidate
+    from mkdocs_markstay.page_source import Source
     from mkdocs_markstay.sectionids import HeadingText
 
 _TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
@@ -72,22 +72,6 @@ class Heading:
     sign: str | None = None
     line: int = 1
     place: Place = Place("", 1)
-
-
-@dataclass(frozen=True)
-class Source:
-    """The file of a page.
-
-    ``path`` is what a person can open; ``body`` is its text after the front matter,
-    which is ``offset`` lines long; ``roots`` are the folders in which included files
-    are looked for; ``show`` names a file so that a person can open it.
-    """
-
-    path: str
-    body: str
-    offset: int
-    roots: tuple[Path, ...]
-    show: Callable[[Path], str]
 
 
 def read_headings(content: str, conversion: Conversion | None, source: Source) -> list[Heading]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.locate import find_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 # Lines that a neighbour replaces by other text.
 _DIRECTIVE = re.compile(r"-8<-|\{%|\{\{|\{!|\{\*|^[ \t>]*:::|<!--[ \t]*material/")
@@ -80,17 +81,14 @@ def find_included(directive: Directive, key: str, roots: Sequence[Path]) -> Incl
 
 
 def _files(directive: Directive, roots: Sequence[Path]) -> list[Path]:
-    files = []
-    for name in directive.names:
-        # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
-        for spelled in dict.fromkeys((name, name.split(":", 1)[0])):
-            for root in roots:
-                try:
-                    file = root / spelled
-                    if spelled and file.is_file():
-                        files.append(file)
-                except (OSError, ValueError):  # not a file name at all
-                    continue
-    return files[:_FILES_READ]
+    # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
+    names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
+    files = (root / name for name in dict.fromkeys(names) if name for root in roots)
+    return list(islice(filter(_is_file, files), _FILES_READ))
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no file name at all
+        return False

@@ -73,12 +73,12 @@ def find_candidates(text: str) -> list[Candidate]:
             key = heading_key(unescape(_TAG.sub("", inner)))
             found.append(Candidate(number, key, number in doubtful, f"<h{tag[1]}"))
             continue
-        if number + 1 < len(lines) and (below := lines[number + 1].lstrip(" \t>")):
-            if below[0] in "=-" and _UNDERLINE.fullmatch(below):
-                prefix = _PREFIX.match(line)
-                title = line[prefix.end() if prefix else 0 :]
-                if title.strip():
-                    found.append(Candidate(number, heading_key(title), number in doubtful))
+        below = lines[number + 1].lstrip(" \t>") if number + 1 < len(lines) else ""
+        if below.startswith(("=", "-")) and _UNDERLINE.fullmatch(below):
+            prefix = _PREFIX.match(line)
+            title = line[prefix.end() if prefix else 0 :]
+            if title.strip():
+                found.append(Candidate(number, heading_key(title), number in doubtful))
     return found
 
 

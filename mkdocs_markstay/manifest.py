@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, unquote, urljoin
 
 from mkdocs_markstay import __version__
 from mkdocs_markstay.identity import (
@@ -272,18 +272,34 @@ class ManifestWriter:
             places.append(places[-1] + self._spool.write(part.encode("utf-8", "replace")))
         self._index[page["url"]] = ((page["page_id"], page["lang"]), tuple(places))
 
-    def discard(self, url: str) -> None:
-        """Forget a page."""
-        self._index.pop(url, None)
+    def load_previous(self, folder: Path, policy: Policy) -> str:
+        """Keep the records of the build before, or say why that is not possible.
 
-    def urls(self) -> list[str]:
-        """List the URLs of the pages that are kept."""
-        return list(self._index)
+        An empty folder is no problem: then every page will be built.
+        """
+        if not any(folder.rglob("*.html")):
+            return ""
+        try:
+            manifest = read_manifest(folder / JSON_NAME)
+        except ManifestError as error:
+            return str(error)
+        if manifest.policy != policy or manifest.publication != self.publication:
+            return f"{JSON_NAME} was made with other options"
+        if not manifest.header["complete"]:
+            return f"{JSON_NAME} was not complete either"
+        for records in manifest.pages:
+            self.add(records)
+        return ""
 
     def write(
         self, folder: Path, formats: Sequence[str], policy: Policy, *, complete: bool, preview: bool
     ) -> None:
-        """Write the manifest into ``folder``, each file at once: whole, or not at all."""
+        """Write the manifest into ``folder``, each file at once: whole, or not at all.
+
+        Pages whose file is gone from the folder are left out.
+        """
+        for url in [url for url in self._index if not page_file(folder, url).is_file()]:
+            del self._index[url]
         if "json" in formats:
             header = self._header(policy, complete=complete, preview=preview)
             _write_file(folder / JSON_NAME, self._json(header))
@@ -324,6 +340,12 @@ class ManifestWriter:
         for _, places in sorted(self._index.values()):
             self._spool.seek(places[number])
             yield self._spool.read(places[number + 1] - places[number])
+
+
+def page_file(folder: Path, url: str) -> Path:
+    """Name the file of a page, given its URL relative to the site."""
+    path = unquote(url)
+    return folder / (f"{path}index.html" if not path or path.endswith("/") else path)
 
 
 def digest_passages(lines: Iterable[Record]) -> str:

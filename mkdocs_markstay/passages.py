@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.sections import Block
@@ -94,9 +95,7 @@ def split_block(block: Block, sizes: Sizes) -> list[Block]:
     # A header that leaves no room for rows is not repeated for each of them.
     if len(before) + len(after) > sizes.max_chars // 2:
         before = after = ""
-    room = Sizes(
-        sizes.min_chars, sizes.target_chars, sizes.max_chars - len(before) - len(after)
-    )
+    room = Sizes(sizes.min_chars, sizes.target_chars, sizes.max_chars - len(before) - len(after))
     inner = text[len(before) : len(text) - len(after)]
     parts = [
         Block(block.kind, before + part + after)
@@ -127,7 +126,7 @@ def _split(text: str, cuts: tuple[re.Pattern[str], ...], sizes: Sizes) -> list[s
         step = sizes.max_chars
         return [text[start : start + step] for start in range(0, len(text), step)]
     places = [0, *(match.end() for match in cuts[0].finditer(text)), len(text)]
-    pieces = [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [text[start:end] for start, end in pairwise(places)]
     ends = _group(pieces, [False] * len(pieces), 0, sizes)
     parts: list[str] = []
     for start, end in zip([0, *ends], ends, strict=False):
@@ -185,7 +184,7 @@ def _lowest_in_window(
     return sorted(kept)
 
 
-def _halve(  # noqa: PLR0913 (one group and what describes it)
+def _halve(
     start: int, end: int, ends: list[int], digests: list[bytes], held: list[bool], sizes: Sizes
 ) -> list[int]:
     """Cut a group that is longer than the maximum where the digest is lowest, again and again.

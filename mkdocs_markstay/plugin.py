@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from mkdocs.commands.build import get_context
 from mkdocs.config import base
@@ -21,30 +20,33 @@ from slugify import slugify
 
 from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, count_ids
 from mkdocs_markstay.extension import MarkstayExtension
-from mkdocs_markstay.extract_lexbor import check_selector, extract, find_region
+from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize
 from mkdocs_markstay.furniture import FURNITURE
-from mkdocs_markstay.headings import Source, read_headings
+from mkdocs_markstay.headings import read_headings
 from mkdocs_markstay.identity import page_id_from_source
 from mkdocs_markstay.manifest import (
     JSON_NAME,
     NAMES,
-    ManifestError,
     ManifestWriter,
     Page,
     Policy,
     Publication,
-    make_records,
-    read_manifest,
 )
 from mkdocs_markstay.marks import BEGIN, END, strip_marks
-from mkdocs_markstay.page_options import find_key, read_page_options
+from mkdocs_markstay.page_source import (
+    Source,
+    check_page_id_unused,
+    check_replaced,
+    decode,
+    read_page_options,
+)
 from mkdocs_markstay.passages import GRANULARITIES, Sizes
-from mkdocs_markstay.published import check_published
-from mkdocs_markstay.sectionids import read_heading, show
+from mkdocs_markstay.published import PageState, read_published
+from mkdocs_markstay.sectionids import read_heading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable
 
     from jinja2 import Environment, Template
     from mkdocs.config.defaults import MkDocsConfig
@@ -66,9 +68,6 @@ _MANY = 20
 _PAGES_PROBED = 2
 _SMALLEST_MAXIMUM = 100
 
-_MACROS_ERROR = re.compile(r"# _Macro (?:Syntax|Rendering) Error_")
-_MACROS_LINE = re.compile(r"^_Line (\d+) in Markdown file:", re.MULTILINE)
-
 
 class _LevelSet(c.ListOfItems[int]):
     """A list of heading levels."""
@@ -77,7 +76,7 @@ class _LevelSet(c.ListOfItems[int]):
         levels = super().run_validation(value)
         wrong = [level for level in levels if not 1 <= level <= 6]
         if wrong:
-            raise c.ValidationError(f"Heading levels are 1 to 6, not {wrong[0]}")
+            raise base.ValidationError(f"Heading levels are 1 to 6, not {wrong[0]}")
         return levels
 
 
@@ -86,11 +85,11 @@ class _Pattern(c.OptionallyRequired[str]):
 
     def run_validation(self, value: object) -> str:
         if not isinstance(value, str):
-            raise c.ValidationError("Expected a regular expression as text")
+            raise base.ValidationError("Expected a regular expression as text")
         try:
             re.compile(value)
         except re.error as error:
-            raise c.ValidationError(f"Not a regular expression: {error}") from None
+            raise base.ValidationError(f"Not a regular expression: {error}") from None
         return value
 
 
@@ -102,7 +101,7 @@ class _Selectors(c.ListOfItems[str]):
         for selector in selectors:
             problem = check_selector(selector)
             if problem:
-                raise c.ValidationError(problem)
+                raise base.ValidationError(problem)
         return selectors
 
 
@@ -113,13 +112,13 @@ class _Severities(c.DictOfItems[str]):
         levels = super().run_validation(value)
         for code, level in levels.items():
             if code not in CODES:
-                raise c.ValidationError(f"There is no finding code {code!r}")
+                raise base.ValidationError(f"There is no finding code {code!r}")
             if level not in LEVELS:
-                raise c.ValidationError(f"{level!r} is none of the levels {', '.join(LEVELS)}")
+                raise base.ValidationError(f"{level!r} is none of the levels {', '.join(LEVELS)}")
         return levels
 
 
-class SizesConfig(base.Config):
+class SizesConfig(base.Config):  # type: ignore[no-untyped-call]
     """The option ``passages``: how long passages are, in characters."""
 
     min_chars = c.Type(int, default=Sizes.min_chars)
@@ -132,7 +131,7 @@ class SizesConfig(base.Config):
     """No passage is longer."""
 
 
-class MarkstayConfig(base.Config):
+class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     """The plugin's options."""
 
     publication = c.Optional(c.Type(str))
@@ -178,38 +177,6 @@ class MarkstayConfig(base.Config):
     """Read the finished site again with the second extractor and compare."""
 
 
-@dataclass(frozen=True)
-class _PageState:
-    """What is kept of a page between its Markdown and its published HTML.
-
-    ``lines`` maps the section ids that the author wrote to their lines, ``slugs``
-    are anchors that were made from the text of headings.
-    """
-
-    path: str
-    page_id: str
-    language: str
-    furniture: tuple[str, ...]
-    lines: dict[str, int]
-    slugs: frozenset[str]
-
-
-class _AllBut:
-    """The ids that open sections: all that nobody made from a heading's text."""
-
-    def __init__(self, slugs: Collection[str]) -> None:
-        self.slugs = slugs
-
-    def __contains__(self, section_id: object) -> bool:
-        return bool(section_id) and section_id not in self.slugs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 1
-
-
 @dataclass
 class _Build:
     """What one build gathers, with the builds of other languages in it."""
@@ -220,14 +187,14 @@ class _Build:
     exclude: GitIgnoreSpec
     theme_ids: frozenset[str] = frozenset()
     findings: list[Finding] = field(default_factory=list)
-    pages: dict[str, _PageState] = field(default_factory=dict)
+    pages: dict[str, PageState] = field(default_factory=dict)
     page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     complete: bool = True
     under_way: bool = False
 
 
-class MarkstayPlugin(BasePlugin[MarkstayConfig]):
+class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-call]
     """Enforces section ids and writes the passage manifest."""
 
     def __init__(self) -> None:
@@ -261,7 +228,10 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         """Take over the records of pages that a --dirty build will not read again."""
         build = self._build
         if self.dirty and not build.under_way:
-            build.complete = self._load_previous(Path(config.site_dir))
+            problem = build.writer.load_previous(Path(config.site_dir), build.policy)
+            build.complete = not problem
+            if problem:
+                log.warning("The manifest has only the pages that are built now: %s", problem)
 
     def on_nav(self, nav: Navigation, **_: Any) -> Navigation:
         """Keep the navigation: templates need it."""
@@ -292,10 +262,6 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         if config.strict and _warnings_counted():
             return  # MkDocs is about to fail this build
         folder = Path(config.site_dir)
-        if not self.dirty:
-            gone = [url for url in build.writer.urls() if not _file_of(folder, url).is_file()]
-            for url in gone:
-                build.writer.discard(url)
         build.writer.write(
             folder,
             self.config.formats,
@@ -311,7 +277,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
 
     on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_last)
 
-    def on_build_error(self, *, error: Exception, **_: Any) -> None:
+    def on_build_error(self, *, error: Exception) -> None:
         """Say what was found until another plugin failed."""
         build = self.build
         if build is not None:
@@ -330,22 +296,21 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         try:
             self.text = page.file.content_string
         except UnicodeDecodeError:
-            raw = page.file.content_bytes
-            self.text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-            self._build.findings.append(_not_utf8(self._path(page), raw))
+            self.text, findings = decode(page.file.content_bytes, self._path(page))
+            self._build.findings += findings
             return self.text
         except (OSError, ValueError):  # MkDocs says it better
             pass
         return None
 
     @event_priority(FIRST)
-    def _on_page_markdown_first(self, markdown: str, **_: Any) -> str:
+    def _on_page_markdown_first(self, /, markdown: str, **_: Any) -> str:
         """Keep what the author wrote."""
         self.body = markdown
         return markdown
 
     @event_priority(LAST)
-    def _on_page_markdown_last(self, markdown: str, **_: Any) -> str:
+    def _on_page_markdown_last(self, /, markdown: str, **_: Any) -> str:
         """Forget conversions that came before the page's own."""
         self.extension.conversion = None
         return markdown
@@ -362,16 +327,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         conversion, self.extension.conversion = self.extension.conversion, None
         content = strip_marks(html)
         _clean_title(page)
-        options = read_page_options(page.meta)
+        source = self._source(page, config)
+        options = read_page_options(page.meta, source)
         if not options.included or build.exclude.match_file(file.src_uri):
             return content
-        source = self._source(page, config)
-        front_matter = self.text[: len(self.text) - len(self.body)]
-        for code, key, message in options.problems:
-            line = find_key(front_matter, key)
-            build.findings.append(Finding(source.path, line, code, message))
-        if _MACROS_ERROR.match(page.markdown or "") and not _MACROS_ERROR.match(self.body):
-            build.findings.append(_macros_error(source, page.markdown or ""))
+        build.findings += options.findings
+        replaced = check_replaced(source, page.markdown or "")
+        if replaced:
+            build.findings += replaced
             return content
         headings = read_headings(html, conversion, source)
         if file.generated_by is not None and not build.rules.generated:
@@ -379,7 +342,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
                 heading.authored = False
         build.findings += check_headings(headings, build.rules)
         build.findings += check_taken(headings, content)
-        if file.inclusion.is_excluded():  # a draft that only `serve` shows
+        if file.inclusion.is_excluded():  # type: ignore[no-untyped-call] # a draft that only `serve` shows
             return content
         language = getattr(file, "locale_alternate_of", None) or self._language(config)
         page_id = options.page_id or page_id_from_source(
@@ -388,10 +351,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         if getattr(file, "locale", language) != language:
             return content  # shown for lack of a translation: the page itself is elsewhere
         first = build.page_ids.setdefault((page_id, language), source.path)
-        if first != source.path:
-            line = find_key(front_matter, "page_id")
-            build.findings.append(_same_page_id(source.path, line, page_id, first))
-        build.pages[file.dest_uri] = _PageState(
+        build.findings += check_page_id_unused(source, page_id, first)
+        build.pages[file.dest_uri] = PageState(
             source.path,
             page_id,
             language,
@@ -436,7 +397,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         build.written.append(page.file.abs_dest_path)
         state = build.pages.pop(page.file.dest_uri, None)
         if state is not None:
-            self._record(output, page, state, config)
+            self._record(output, page, state)
         return output
 
     on_post_page = CombinedEvent(_on_post_page_first, _on_post_page_last)
@@ -474,26 +435,6 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         exclude = GitIgnoreSpec.from_lines(options.exclude)
         return _Build(ManifestWriter(publication), policy, rules, exclude)
 
-    def _load_previous(self, folder: Path) -> bool:
-        """Keep the records of the last build; False if that is not possible."""
-        build = self._build
-        if not any(folder.rglob("*.html")):
-            return True  # nothing was built before: everything will be read now
-        try:
-            manifest = read_manifest(folder / JSON_NAME)
-        except ManifestError as error:
-            log.warning("The manifest holds only the pages that are built now: %s", error)
-            return False
-        if manifest.policy != build.policy or manifest.publication != build.writer.publication:
-            log.warning(
-                "The manifest holds only the pages that are built now: the one that is there"
-                " was made with other options"
-            )
-            return False
-        for records in manifest.pages:
-            build.writer.add(records)
-        return bool(manifest.header["complete"])
-
     def _language(self, config: MkDocsConfig) -> str:
         theme: Any = config.theme
         language = self.config.language or theme.get("language") or theme.get("locale") or "en"
@@ -511,18 +452,18 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         return file.src_uri
 
     def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
-        offset = 0
+        front_matter = ""
         if self.text.endswith(self.body):
-            offset = self.text.count("\n") - self.body.count("\n")
+            front_matter = self.text[: len(self.text) - len(self.body)]
         roots = [Path(config.docs_dir), Path(config.config_file_path or ".").parent, Path()]
         if page.file.abs_src_path:
             roots.insert(0, Path(page.file.abs_src_path).parent)
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
         roots += [Path(base) for base in ([bases] if isinstance(bases, str) else bases)]
-        return Source(self._path(page), self.body, offset, tuple(roots), _relative)
+        return Source(self._path(page), front_matter, self.body, tuple(roots), _relative)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
-        """Render a page or two of each template, without content: what ids has the theme?"""
+        """Render a page or two of each template without content, to learn the theme's ids."""
         build = self._build
         rendered: dict[str, int] = {}
         ids: set[str] = set()
@@ -538,7 +479,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
                 ids |= self._render_ids(env.get_template, template, page, config, files)
         return frozenset(ids)
 
-    def _render_ids(  # noqa: PLR0913 (what MkDocs renders a page from)
+    def _render_ids(
         self,
         get_template: Callable[[str], Template],
         name: str,
@@ -558,38 +499,25 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         region = find_region(html)
         return set() if region is None else set(count_ids(html))
 
-    def _record(
-        self, output: str, page: MkDocsPage, state: _PageState, config: MkDocsConfig
-    ) -> None:
+    def _record(self, output: str, page: MkDocsPage, state: PageState) -> None:
         """Read a published page: its findings, and its records for the manifest."""
-        del config
         build = self._build
-        region = find_region(output)
-        if region is None:
-            message = (
-                "the page's content is not in the published HTML (encrypted, or left out by its"
-                " template), so the manifest has none of it"
-            )
-            build.findings.append(Finding(state.path, 1, "not-published", message))
-            return
-        # What HTML cannot hold is written as MkDocs writes it.
-        region = region.encode("utf-8", "xmlcharrefreplace").decode()
-        furniture = (*build.policy.furniture, *state.furniture)
-        sections = extract(region, _AllBut(state.slugs), furniture)
-        title = _printable_title(page.title)
-        build.findings += check_published(state.path, output, region, sections, title, state.lines)
-        shown = {section.section_id for section in sections}
         facts = Page(
             state.page_id,
-            title,
+            " ".join(str(page.title or "").split()),
             page.url,
             state.language,
             page.file.src_uri,
             page.file.generated_by is not None,
             state.furniture,
-            {key: line for key, line in state.lines.items() if key in shown},
+            state.lines,
         )
-        build.writer.add(make_records(facts, sections, build.writer.publication, build.policy))
+        records, findings = read_published(
+            output, facts, state, build.writer.publication, build.policy
+        )
+        build.findings += findings
+        if records is not None:
+            build.writer.add(records)
 
     def _report(self, config: MkDocsConfig) -> None:
         """Log the findings so far, and fail the build if they are errors."""
@@ -597,7 +525,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):
         levels = self.config.findings
         if self.command == "serve":
             levels = {
-                code: "warning" if levels.get(code, default) == "error" else levels.get(code, default)
+                code: "warning"
+                if levels.get(code, default) == "error"
+                else levels.get(code, default)
                 for code, default in CODES.items()
             }
         findings = judge(build.findings, levels)
@@ -634,11 +564,7 @@ def _clean_title(page: MkDocsPage) -> None:
     if isinstance(title, str):
         read = read_heading(title)
         if read.section_id is not None:
-            page.title = read.title  # type: ignore[misc] (weak_property allows it)
-
-
-def _printable_title(title: object) -> str:
-    return " ".join(str(title or "").encode("utf-8", "replace").decode().split())
+            page.title = read.title
 
 
 def _relative(path: Path) -> str:
@@ -649,44 +575,7 @@ def _relative(path: Path) -> str:
         return path.as_posix()
 
 
-def _file_of(folder: Path, url: str) -> Path:
-    name = unquote(url)
-    return folder / (f"{name}index.html" if not name or name.endswith("/") else name)
-
-
 def _warnings_counted() -> bool:
     """Whether MkDocs has counted a warning that fails a strict build."""
     handlers = logging.getLogger("mkdocs").handlers
     return any(isinstance(handler, CountHandler) and handler.get_counts() for handler in handlers)
-
-
-def _not_utf8(path: str, raw: bytes) -> Finding:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        byte = f"byte 0x{raw[error.start]:02x}"
-    else:
-        line, byte = 1, "some byte"
-    return Finding(path, line, "not-utf-8", f"{byte} is not UTF-8. Save the file as UTF-8")
-
-
-def _macros_error(source: Source, markdown: str) -> Finding:
-    match = _MACROS_LINE.search(markdown)
-    line = source.offset + (int(match[1]) if match else 1)
-    message = "the macros plugin replaced the page by an error text"
-    if "{#" in source.body:
-        message += "; it reads '{#' as a comment. Write section ids as <#id>"
-    else:
-        message += ". Correct the macro"
-    return Finding(source.path, line, "page-error", message)
-
-
-def _same_page_id(path: str, line: int, page_id: str, first: str) -> Finding:
-    return Finding(
-        path,
-        line,
-        "duplicate-page-id",
-        f"page id {show(page_id)} is already that of {first}."
-        f" Write in the front matter: page_id: {page_id}-2",
-    )

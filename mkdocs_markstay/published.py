@@ -1,67 +1,92 @@
-"""What must be true of one published page, seen as HTML."""
+"""One page as it is published: its sections, and what must be true of them."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.checks import check_theme, count_ids
+from mkdocs_markstay.extract_lexbor import extract, find_region
 from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.manifest import make_records
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from mkdocs_markstay.manifest import Page, PageRecords, Policy, Publication
     from mkdocs_markstay.sections import Section
 
 _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
-def check_published(  # noqa: PLR0913 (a page, and what it should hold)
-    path: str,
-    html: str,
-    region: str,
-    sections: Sequence[Section],
-    title: str,
-    lines: Mapping[str, int],
-) -> list[Finding]:
-    """Check a published page against the section ids (with their lines) that were written.
+@dataclass(frozen=True)
+class PageState:
+    """What is known of a page from its source.
 
-    ``region`` is the part of ``html`` that is the page's prose, ``sections`` what was
-    read from it, ``title`` the title of the page.
+    ``lines`` maps the section ids that the author wrote to their lines, ``slugs``
+    are the anchors that were made from the text of headings.
     """
+
+    path: str
+    page_id: str
+    language: str
+    furniture: tuple[str, ...]
+    lines: dict[str, int]
+    slugs: frozenset[str]
+
+
+def read_published(
+    html: str, page: Page, state: PageState, publication: Publication, policy: Policy
+) -> tuple[PageRecords | None, list[Finding]]:
+    """Read a page's HTML as it is published: its records for the manifest, and findings.
+
+    There are no records where the page's prose is not in the HTML.
+    """
+    region = find_region(html)
+    if region is None:
+        message = (
+            "the page's content is not in the published HTML (encrypted, or left out by its"
+            " template), so the manifest has none of it"
+        )
+        return None, [Finding(state.path, 1, "not-published", message)]
+    # Every other id in the region was set on purpose: by the author, or by a tool.
+    opens = set(count_ids(region)) - state.slugs
+    # What UTF-8 cannot hold is published as character references.
+    text = region.encode("utf-8", "xmlcharrefreplace").decode()
+    sections = extract(text, opens, (*policy.furniture, *state.furniture))
     outside = html.replace(region, "", 1)
-    present = {section.section_id for section in sections}
-    return [
-        *check_theme(path, lines, set(count_ids(outside))),
-        *(
-            Finding(
-                path,
-                line,
-                "lost-id",
-                f"section id {show(section_id)} is not in the published page: another plugin or"
-                " the theme took it away, so the manifest leaves the section out",
-            )
-            for section_id, line in lines.items()
-            if section_id not in present
-        ),
-        *_check_leaks(path, region, sections, title, lines),
+    findings = [
+        *check_theme(state.path, state.lines, set(count_ids(outside))),
+        *_check_lost(state, sections),
+        *_check_leaks(state, region, sections, page.title),
     ]
+    return make_records(page, sections, publication, policy), findings
+
+
+def _check_lost(state: PageState, sections: Sequence[Section]) -> Iterator[Finding]:
+    present = {section.section_id for section in sections}
+    for section_id, line in state.lines.items():
+        if section_id not in present:
+            message = (
+                f"section id {show(section_id)} is not in the published page: another plugin or"
+                " the theme took it away, so the manifest leaves the section out"
+            )
+            yield Finding(state.path, line, "lost-id", message)
 
 
 def _check_leaks(
-    path: str, region: str, sections: Sequence[Section], title: str, lines: Mapping[str, int]
+    state: PageState, region: str, sections: Sequence[Section], title: str
 ) -> Iterator[Finding]:
-    shown = {section.title: lines.get(section.section_id, 1) for section in sections}
+    shown = {section.title: state.lines.get(section.section_id, 1) for section in sections}
     for text, line in {title: 1, **shown}.items():
         match = _TOKEN.search(text)
         # An id in code at a heading's end is what the heading is about.
         if match and f"{escape(match[0], quote=False)}</code>" not in region:
-            yield Finding(
-                path,
-                line,
-                "leaked-id",
+            message = (
                 f"the published page shows {show(match[0])} as text in the title {show(text)};"
-                " it was not read as an id",
+                " it was not read as an id"
             )
+            yield Finding(state.path, line, "leaked-id", message)

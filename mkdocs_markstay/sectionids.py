@@ -24,7 +24,8 @@ MAX_LENGTH = 200
 
 _PLAIN_ID = re.compile(r"\w[\w.:-]*")
 _ATTRIBUTE = re.compile(
-    r"""[ \t]+ | (?P<key>[^\s"'={}]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'={}]+))
+    r"""[ \t]+
+    | (?P<key>[^\s"'={}]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'={}]+))
     | (?P<word>[^\s"'={}]+)""",
     re.VERBOSE,
 )
@@ -119,23 +120,21 @@ def check_id(section_id: str) -> Problem | None:
         )
     if _PLAIN_ID.fullmatch(section_id):
         return None
-    first = section_id[0]
-    if not (first == "_" or first.isalnum()):
-        return Problem(
-            "malformed-id",
-            f"has the malformed id {show(section_id)}: it must start with a letter, a digit or '_'",
-        )
-    for char in section_id:
-        if char.isspace():
-            return Problem(
-                "malformed-id", f"has the malformed id {show(section_id)}: white space in it"
-            )
+    wrong = ""
+    if not (section_id[0] == "_" or section_id[0].isalnum()):
+        wrong = "it must start with a letter, a digit or '_'"
+    else:
         # Combining marks are parts of letters in many scripts.
-        if not (char.isalnum() or char in "-_.:" or unicodedata.category(char) in ("Mn", "Mc")):
-            return Problem(
-                "malformed-id", f"has the malformed id {show(section_id)}: {show(char)} in it"
-            )
-    return None
+        odd = (
+            char
+            for char in section_id
+            if not (char.isalnum() or char in "-_.:" or unicodedata.category(char) in ("Mn", "Mc"))
+        )
+        char = next(odd, "")
+        wrong = "white space in it" if char.isspace() else f"{show(char)} in it" if char else ""
+    if not wrong:
+        return None
+    return Problem("malformed-id", f"has the malformed id {show(section_id)}: {wrong}")
 
 
 def propose_id(title: str, taken: Collection[str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -20,6 +19,7 @@ from mkdocs_markstay.manifest import (
     JSONL_NAME,
     ManifestError,
     digest_passages,
+    page_file,
     read_jsonl,
     read_manifest,
 )
@@ -28,8 +28,9 @@ from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from mkdocs_markstay.manifest import Manifest, PageRecords
+    from mkdocs_markstay.manifest import Manifest, PageRecords, Record
     from mkdocs_markstay.sections import Section
 
 
@@ -61,7 +62,10 @@ def _check_header(path: Path, manifest: Manifest) -> Iterator[Finding]:
     if manifest.header.get("digest") != digest_passages(lines):
         yield _finding(path, "digest-wrong", "digest is not that of the passages")
     for kind, names in (
-        ("referent and language", Counter((line["referent"], line["lang"], line["position"]) for line in lines)),
+        (
+            "referent and language",
+            Counter((line["referent"], line["lang"], line["position"]) for line in lines),
+        ),
         ("chunk id", Counter(line["chunk_id"] for line in lines)),
     ):
         for name, count in names.items():
@@ -70,7 +74,7 @@ def _check_header(path: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def _check_jsonl(path: Path, manifest: Manifest) -> Iterator[Finding]:
-    """The lines, where there are any, must be the same records."""
+    """Compare the lines, where there are any, with the records."""
     if not path.exists():
         return
     expected = [line for records in manifest.pages for line in records.lines]
@@ -95,7 +99,9 @@ def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iter
         if passage["text_digest"] != digest_text(passage["text"]):
             yield _finding(path, "digest-wrong", f"text_digest of {name} is not that of its text")
         if passage["record_digest"] != digest_record(line):
-            yield _finding(path, "digest-wrong", f"record_digest of {name} is not that of its record")
+            yield _finding(
+                path, "digest-wrong", f"record_digest of {name} is not that of its record"
+            )
         language = "" if passage["lang"] == publication.default_language else passage["lang"]
         chunk_id = make_chunk_id(
             publication.name,
@@ -109,8 +115,7 @@ def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iter
 
 
 def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
-    url = unquote(records.page["url"])
-    path = folder / (f"{url}index.html" if not url or url.endswith("/") else url)
+    path = page_file(folder, records.page["url"])
     if not path.resolve().is_relative_to(folder.resolve()):
         yield _finding(path, "page-missing", "the manifest names a page outside of the site")
         return
@@ -174,10 +179,12 @@ def _check_sections(
     for section_id, texts in published.items():
         if texts != listed[section_id]:
             name = f"section {show(section_id)}" if section_id else "the page itself"
-            yield _finding(path, "passage-changed", f"{_difference(texts, listed[section_id])} in {name}")
+            yield _finding(
+                path, "passage-changed", f"{_difference(texts, listed[section_id])} in {name}"
+            )
 
 
-def _in_order(records: PageRecords) -> Iterator[tuple[int, dict[str, object]]]:
+def _in_order(records: PageRecords) -> Iterator[tuple[int, Record]]:
     """Give each passage with the position that it must have."""
     counts: Counter[str] = Counter()
     for passage in records.passages:
