@@ -105,7 +105,8 @@ def run(config_file: Path, **options: Any) -> dict[str, Any]:
     for name, value in options.items():
         command += [f"--{name}", str(value)]
     done = subprocess.run(command, env=environment(), check=True, stdout=subprocess.PIPE)
-    result: dict[str, Any] = json.loads(done.stdout)
+    # Extensions may print, too; the result is the last line.
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 

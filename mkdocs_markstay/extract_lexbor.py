@@ -7,7 +7,7 @@ walked once, without recursion for containers, so depth of nesting is no danger.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
@@ -15,12 +15,13 @@ from mkdocs_markstay.furniture import strip_annotations
 from mkdocs_markstay.sections import MAX_NESTING, Block, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from selectolax.lexbor import LexborNode
 
-_BEGIN = re.compile(r"<span\b[^<>]*\bdata-markstay-begin\b[^<>]*>\s*</span\s*>", re.IGNORECASE)
-_END = re.compile(r"<span\b[^<>]*\bdata-markstay-end\b[^<>]*>", re.IGNORECASE)
+_SPAN = re.compile(r"""<span(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
+_VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s>]*)""")
+_SPAN_END = re.compile(r"\s*</span\s*>", re.IGNORECASE)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -45,6 +46,7 @@ _BLOCKS = (
 _LISTING = frozenset(("highlighttable", "codehilitetable"))
 _CLASSED = ".tabbed-set,.footnote,.admonition,.arithmatex,.filename"
 _BLOCKS_IN_P = f"p :is({','.join(sorted(_BLOCKS))},{_CLASSED})"
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 _FENCE = re.compile("`{3,}")
 _BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
 
@@ -60,16 +62,24 @@ def check_selector(selector: str) -> str:
 
 def find_region(page: str) -> str | None:
     """Cut the region between the marks out of a published page; None if a mark is missing."""
-    begin = _BEGIN.search(page)
+    begin = next(_marks(page, "data-markstay-begin"), None)
     if begin is None:
         return None
-    position = page.rfind("data-markstay-end")
-    while position >= 0:
-        start = page.rfind("<", begin.end(), position)
-        if start >= 0 and _END.match(page, start):
-            return page[begin.end() : start]
-        position = page.rfind("data-markstay-end", begin.end(), position)
-    return None
+    closing = _SPAN_END.match(page, begin.end())
+    start = closing.end() if closing else begin.end()
+    ends = [end.start() for end in _marks(page, "data-markstay-end") if end.start() >= start]
+    return page[start : ends[-1]] if ends else None
+
+
+def _marks(page: str, name: str) -> Iterator[re.Match[str]]:
+    """Find the `span` elements that have an attribute, wherever its name occurs in the text."""
+    for hit in re.finditer(name, page) if name in page else re.finditer(name, page, re.IGNORECASE):
+        start = max(page.rfind("<span", 0, hit.start()), page.rfind("<SPAN", 0, hit.start()))
+        span = _SPAN.match(page, start) if start >= 0 else None
+        if span and span.end() > hit.start():
+            attributes = _VALUE.sub(" ", span[1]).lower().replace("/", " ")
+            if name in attributes.split():
+                yield span
 
 
 def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> list[Section]:
@@ -177,6 +187,7 @@ class _Page:
         scope: tuple[Section | None, tuple[Section, ...]] = (None, ())
         if node.mem_id in self.around_openers and node.tag not in ("header", "hgroup"):
             scope = self.section, self.path
+            inline = False  # the text after the heading ends with this element, too
         walk.frames.append(_Frame(node.next, walk.loose, inline, *scope))
         walk.node, walk.loose = node.child, loose
 
@@ -199,21 +210,25 @@ class _Page:
         """Give the kind of loose blocks in ``node`` if it is walked through, else None."""
         if kind in _WALKED:
             return _WALKED[kind] or loose
-        if kind in _NEVER_WALKED:
+        if kind == "table" and _LISTING.intersection(_classes(node)):
+            return "raw"
+        if kind in _NEVER_WALKED or node.mem_id in self.openers:
             return None
         if node.mem_id in self.around_openers:
             return "paragraph"
         if kind == "paragraph" and (node.tag != "p" or node.mem_id in self.blocks_in_p):
             return "paragraph"
-        if kind == "table" and _LISTING.intersection(_classes(node)):
-            return "raw"
         return None
 
     def make(
-        self, node: LexborNode, kind: str, depth: int, *, sectioning: bool
+        self, node: LexborNode, kind: str, depth: int, *, sectioning: bool = False
     ) -> Iterator[tuple[Section, Block]]:
         """Give the blocks that ``node`` is, or holds where it is no simple block."""
-        if kind == "tabs":
+        if kind in _NESTED and depth >= MAX_NESTING:
+            text = self.inline_text(node)
+            if text:
+                yield self.section, Block("raw", text)
+        elif kind == "tabs":
             yield from self.tabs(node, depth, sectioning=sectioning)
         elif kind == "footnotes":
             yield from self.notes(node, depth, sectioning=sectioning)
@@ -235,8 +250,6 @@ class _Page:
             kind = "paragraph" if lead else kind
         elif kind == "code":
             text = self.code(node)
-        elif depth >= MAX_NESTING:
-            text, kind = self.inline_text(node), "raw"
         elif kind == "list":
             text = self.list_text(node, depth)
         elif kind == "definitions":
@@ -272,8 +285,8 @@ class _Page:
     def tabs(
         self, node: LexborNode, depth: int, *, sectioning: bool
     ) -> Iterator[tuple[Section, Block]]:
-        labels = _own(node, "label")
         panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
+        labels = _own(node, "label", panels)
         for number, panel in enumerate(panels):
             label = self.inline_text(labels[number]) if number < len(labels) else ""
             if label:
@@ -289,9 +302,11 @@ class _Page:
             if sectioning and item.mem_id in self.around_openers:
                 yield from self.scoped(item, "paragraph", depth, sectioning=sectioning)
                 continue
+            place = len(self.footnotes)
             text = "\n\n".join(block.text for block in self.nested(item, depth))
             if text:
-                self.footnotes.append(Block("footnote", text))
+                # Before the notes of a footnote element in this one.
+                self.footnotes.insert(place, Block("footnote", text))
         self.section, self.path = held
 
     def scoped(
@@ -299,9 +314,7 @@ class _Page:
     ) -> Iterator[tuple[Section, Block]]:
         """Walk ``node`` as a container of its own: sections in it end with it."""
         held = self.section, self.path
-        # Every level is one of Python's, too, so this must count as nesting.
-        if depth < MAX_NESTING:
-            yield from self.walk(node, loose, depth + 1, sectioning=sectioning)
+        yield from self.walk(node, loose, depth + 1, sectioning=sectioning)
         self.section, self.path = held
 
     # -- text
@@ -332,26 +345,22 @@ class _Page:
 
     def list_text(self, node: LexborNode, depth: int) -> str:
         ordered = node.tag == "ol"
-        number = (_integer(node, "start") if ordered else None) or 0
-        if not ordered or _integer(node, "start") is None:
-            number = 1
+        number = _integer(node, "start", 1) if ordered else 1
         items: list[tuple[str, list[Block]]] = []
         for child in _children(node):
-            if child.tag == "li":
-                value = _integer(child, "value") if ordered else None
-                number = number if value is None else value
-                marker = f"{number}. " if ordered else "- "
-                number += 1
-                blocks = self.nested(child, depth)
+            inner = child.tag in _LISTS
+            if not inner and child.tag != "li":
+                continue
+            if not inner or not items:
+                number = _integer(child, "value", number) if ordered and not inner else number
                 tick = self.ticks.get(child.mem_id, "")
-                items.append((marker + tick, blocks))
-            elif child.tag in _LISTS:
-                if not items:
-                    items.append((f"{number}. " if ordered else "- ", []))
-                    number += 1
-                block = self.block(child, "list", depth + 1)
-                if block is not None:
-                    items[-1][1].append(block)
+                items.append((f"{number}. {tick}" if ordered else f"- {tick}", []))
+                number += 1
+            if inner:  # a list directly in a list is a part of the item before it
+                made = self.make(child, self.kind(child, child.tag or ""), depth + 1)
+                items[-1][1].extend(block for _, block in made)
+            else:
+                items[-1][1].extend(self.nested(child, depth))
         return "\n".join(marker + _indent(_item(blocks)) for marker, blocks in items if blocks)
 
     def definitions(self, node: LexborNode, depth: int) -> str:
@@ -363,31 +372,23 @@ class _Page:
         return "\n".join(parts)
 
     def table(self, node: LexborNode, depth: int) -> str:
-        lines = [text for child in _children(node, "caption") if (text := self.inline_text(child))]
-        head: list[str] = []
-        rows: list[str] = []
-        first: LexborNode | None = None
-        for part in _children(node):
+        caption = next(_children(node, "caption"), None)
+        lines = [self.inline_text(caption)] if caption is not None else []
+        rows: list[tuple[bool, str, int]] = []  # in the head?, the line, number of cells
+        for part in _children(node, "tr", "thead", "tbody", "tfoot"):
             for row in [part] if part.tag == "tr" else _children(part, "tr"):
-                if part.tag not in ("tr", "thead", "tbody", "tfoot"):
-                    continue
-                cells = [self.cell(cell, depth) for cell in _children(row, "td", "th")]
-                if not any(cells):
-                    continue
-                line = "| " + " | ".join(cells) + " |"
-                rule = "| " + " | ".join(["---"] * len(cells)) + " |"
-                if part.tag == "thead":
-                    head += [line, rule]
-                    continue
-                if first is None:
-                    first = row
-                    if not head and all(cell.tag == "th" for cell in _children(row, "td", "th")):
-                        head += [line, rule]
-                        continue
-                rows.append(line)
-        # Only the last row of the head has a rule under it.
-        head = [line for number, line in enumerate(head) if number % 2 == 0] + head[-1:]
-        return "\n".join(lines + head + rows)
+                cells = list(_children(row, "td", "th"))
+                texts = [self.cell(cell, depth) for cell in cells]
+                if any(texts):
+                    first = not rows and all(cell.tag == "th" for cell in cells)
+                    head = part.tag == "thead" or first
+                    rows.append((head, f"| {' | '.join(texts)} |", len(cells)))
+        in_head = [number for number, (head, _, _) in enumerate(rows) if head]
+        for number, (_, line, count) in enumerate(rows):
+            lines.append(line)
+            if number in in_head[-1:]:
+                lines.append(f"| {' | '.join(['---'] * count)} |")
+        return "\n".join(filter(None, lines))
 
     def cell(self, node: LexborNode, depth: int) -> str:
         text = " ".join(block.text for block in self.nested(node, depth))
@@ -414,12 +415,15 @@ _TAG_KINDS = {
     "blockquote": "quote",
     "details": "admonition",
     "figure": "figure",
-    "math": "math",
     "hr": "none",
 }
 # Kinds that are walked through, and what is loose in them ("": the same as around them).
 _WALKED = {"container": "raw", "part": "", "inline": ""}
-_NEVER_WALKED = frozenset(("heading", "tabs", "footnotes", "none", "filename"))
+_NEVER_WALKED = frozenset(("tabs", "footnotes", "none"))
+# Kinds that are made of other blocks, and so may be nested without end.
+_NESTED = frozenset(
+    ("list", "definitions", "table", "quote", "admonition", "figure", "tabs", "footnotes")
+)
 _TEXT_OF: dict[str, Callable[[LexborNode], str]] = {
     "-text": lambda node: node.text_content or "",
     "-comment": lambda _: "",
@@ -465,22 +469,33 @@ def _ticks(tree: LexborHTMLParser) -> dict[int, str]:
     ticks: dict[int, str] = {}
     for box in tree.css('li input[type="checkbox" i]'):
         item = box.parent
-        while item is not None and item.tag != "li":
+        while item is not None and item.tag != "li" and item.tag not in _LISTS:
             item = item.parent
-        if item is not None:
+        if item is not None and item.tag == "li":
             ticks.setdefault(item.mem_id, "[x] " if "checked" in box.attributes else "[ ] ")
     return ticks
 
 
-def _own(node: LexborNode, selector: str) -> list[LexborNode]:
-    """Find elements in a tabbed set that do not belong to a set nested in it."""
-    found = []
+def _own(
+    node: LexborNode, selector: str, panels: Sequence[LexborNode] | None = None
+) -> list[LexborNode]:
+    """Find elements of a tabbed set that are not in a set nested in it, nor in a panel.
+
+    Without ``panels``, what is looked for are the panels.
+    """
+    closed = {inner.mem_id for inner in node.css(".tabbed-set")} - {node.mem_id}
+    closed |= {panel.mem_id for panel in panels or ()}
+    found: list[LexborNode] = []
     for inner in node.css(selector):
+        if inner.mem_id == node.mem_id or inner.mem_id in closed:
+            continue
         parent = inner.parent
-        while parent is not None and "tabbed-set" not in _classes(parent):
+        while parent is not None and parent.mem_id not in closed and parent.mem_id != node.mem_id:
             parent = parent.parent
         if parent is not None and parent.mem_id == node.mem_id:
             found.append(inner)
+            if panels is None:
+                closed.add(inner.mem_id)
     return found
 
 
@@ -504,9 +519,9 @@ def _classes(node: LexborNode) -> list[str]:
     return (node.attributes.get("class") or "").split()
 
 
-def _integer(node: LexborNode, name: str) -> int | None:
-    value: Any = node.attributes.get(name)
-    return int(value) if value and re.fullmatch(r"-?[0-9]{1,9}", value) else None
+def _integer(node: LexborNode, name: str, default: int) -> int:
+    value = node.attributes.get(name) or ""
+    return int(value) if _INTEGER.fullmatch(value) else default
 
 
 def _inline(text: str) -> str:

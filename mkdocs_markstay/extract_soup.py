@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup
 from bs4.element import PreformattedString, Tag
 
 from mkdocs_markstay.furniture import strip_annotations
-from mkdocs_markstay.sections import Block, Section
+from mkdocs_markstay.sections import MAX_NESTING, Block, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -56,7 +56,6 @@ _NAMES = {
     "quote": "blockquote",
     "admonition": "details",
     "figure": "figure",
-    "math": "math",
     "line": "h1 h2 h3 h4 h5 h6",
     "rule": "hr",
     "container": "div section article main aside header footer address center fieldset form"
@@ -67,6 +66,11 @@ _NAMES = {
     "image": "img",
 }
 _NAME_RULES = {name: rule for rule, names in _NAMES.items() for name in names.split()}
+
+_OWN_RULES = frozenset({"tabs", "footnotes"})
+"""What keeps its rule also with a heading inside."""
+_NESTED = _OWN_RULES | {"list", "definitions", "table", "quote", "admonition", "figure"}
+"""What is made of other blocks, and so may be nested without end."""
 
 _SPAN = re.compile(
     r"""<span(?=[\s/>])((?:[^<>=]|=(?!\s*["'])|=\s*"[^"]*"|=\s*'[^']*')*)>""",
@@ -120,6 +124,7 @@ class _Reader:
         # The sections that the next heading may stand under, outermost first.
         self.trail: tuple[Section, ...] = ()
         self.buffer: list[str | None] = []
+        self.depth = 0
         self.makers = {
             "list": self._list,
             "definitions": self._definitions,
@@ -191,7 +196,10 @@ class _Reader:
             yield self._block(tag, rule, loose)
 
     def _block(self, tag: Tag, rule: str, loose: str) -> Task:
-        if rule == "container":
+        held = id(tag) in self.holding and rule not in _OWN_RULES
+        if rule in _NESTED and self.depth >= MAX_NESTING and not held:
+            self._add("raw", _inline(tag))
+        elif rule == "container":
             yield self._content(tag.contents, "raw")
         elif rule == "part":
             yield self._content(tag.contents, loose)
@@ -199,22 +207,28 @@ class _Reader:
             yield self._tabs(tag)
         elif rule == "footnotes":
             yield self._footnotes(tag)
-        elif rule == "paragraph" or id(tag) in self.holding:
+        elif rule == "paragraph" or held:
             yield self._content(tag.contents, "paragraph")
-        elif rule == "line":
+        elif rule in self.makers:
+            text = yield self.makers[rule](tag)
+            self._add(rule, text)
+        else:
+            self._add_simple(tag, rule)
+
+    def _add_simple(self, tag: Tag, rule: str) -> None:
+        if rule == "line":
             self._add("paragraph", _inline(tag), lead=True)
         elif rule == "math":
             self._add("math", _inline(tag))
         elif rule == "code":
             self._add("code", _code(tag))
-        elif rule in self.makers:
-            text = yield self.makers[rule](tag)
-            self._add(rule, text)
 
     def _blocks(self, nodes: Iterable[PageElement]) -> Task:
         """Return the blocks of some nodes, instead of adding them to a section."""
         before, self.out = self.out, []
+        self.depth += 1
         yield self._content(nodes, "paragraph")
+        self.depth -= 1
         blocks, self.out = self.out, before
         return blocks
 
@@ -277,7 +291,9 @@ class _Reader:
         for label, panel in zip(labels, panels, strict=False):
             if label is not None:
                 self._add("paragraph", _inline(label), lead=True)
+            self.depth += 1
             yield self._content(panel.contents, "raw")
+            self.depth -= 1
             self.out, self.trail = before
 
     def _footnotes(self, tag: Tag) -> Task:
@@ -286,7 +302,9 @@ class _Reader:
                 if id(note) in self.holding:
                     # Not under the section that happens to come last.
                     self.out, self.trail = self.sections[0].blocks, ()
+                    self.depth += 1
                     yield self._content(note.contents, "paragraph")
+                    self.depth -= 1
                     continue
                 place = len(self.footnotes)
                 text = yield self._joined(note)
@@ -375,29 +393,7 @@ def _rule(tag: Tag) -> str:
     for word, names, rule in _CLASS_RULES:
         if word in classes and (not names or tag.name in names):
             return rule
-    if tag.name == "math" and _in_paragraph(tag):
-        return "inline"
     return _NAME_RULES.get(tag.name, "inline")
-
-
-def _in_paragraph(tag: Tag) -> bool:
-    return any(
-        _NAME_RULES.get(parent.name) == "paragraph"  # first: cheap, and never true of math itself
-        and _rule(parent) == "paragraph"
-        and not _is_part(parent)
-        for parent in tag.parents
-    )
-
-
-def _is_part(tag: Tag) -> bool:
-    """Tell items, terms and captions in their place from such elements elsewhere."""
-    parent = tag.parent
-    if parent is None:
-        return False
-    if tag.name in {"dt", "dd"} and parent.name == "div":
-        parent = parent.parent
-    within = {"li": _LISTS, "dt": {"dl"}, "dd": {"dl"}, "caption": {"table"}}
-    return parent is not None and parent.name in within.get(tag.name, ())
 
 
 def _attribute(tag: Tag, name: str) -> str:

@@ -392,6 +392,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     @event_priority(LAST)
     def _on_post_page_last(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Read the text of the published page."""
+        del config
         build = self._build
         output = strip_marks(output)
         build.written.append(page.file.abs_dest_path)
