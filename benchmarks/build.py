@@ -96,7 +96,7 @@ def time_processors(clock: Clock) -> None:
                 name = f"{type(processor).__name__}.run"
                 processor.run = clock.wrap(OURS if ours else ATTR_LIST, processor.run, name)
 
-    MarkstayExtension.extendMarkdown = extend  # type: ignore[method-assign]
+    MarkstayExtension.extendMarkdown = extend  # type: ignore[assignment,method-assign]
 
 
 def run(config_file: Path, **options: Any) -> dict[str, Any]:

@@ -24,7 +24,13 @@ def find_config(docs: Path) -> Path:
 
 
 def write_config(
-    folder: Path, base: Path, plugins: list[Any], *, theme: str = "", name: str = "mkdocs.yml"
+    folder: Path,
+    base: Path,
+    plugins: list[Any],
+    *,
+    theme: str = "",
+    name: str = "mkdocs.yml",
+    **more: Any,
 ) -> Path:
     """Write a configuration that inherits ``base``; its plugins are those given here."""
     values: dict[str, Any] = {
@@ -32,6 +38,7 @@ def write_config(
         "docs_dir": "docs",
         "site_dir": f"site-{name.removesuffix('.yml')}",
         "plugins": plugins,
+        **more,
     }
     if theme:
         values["theme"] = {"name": theme}

@@ -166,10 +166,12 @@ def _check_unique(
 
 
 def _better(wanted: str, heading: Heading, taken: Collection[str]) -> str:
-    """Propose an id: the wanted one, which may be today's anchor, if it is one, else a new one."""
-    if wanted and check_id(wanted) is None and wanted.strip("_"):
-        return wanted
-    return propose_id(wanted if check_id(wanted) and len(wanted) < 80 else heading.title, taken)
+    """Propose an id: the one that was meant, else the anchor of today, else a new one."""
+    today = "" if heading.explicit else heading.published_id
+    for section_id in (wanted, today):
+        if section_id.strip("_") and check_id(section_id) is None:
+            return section_id
+    return propose_id(wanted or heading.title, set(taken) - {today})
 
 
 def _repair(heading: Heading, section_id: str) -> str:

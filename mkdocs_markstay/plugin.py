@@ -191,7 +191,8 @@ class _Build:
     page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     complete: bool = True
-    under_way: bool = False
+    # How many builds are under way: those of other languages run inside the first.
+    depth: int = 0
 
 
 class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-call]
@@ -212,14 +213,19 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Note what MkDocs was asked for. With this hook one object serves all rebuilds."""
-        self.command, self.dirty, self.build = command, dirty, None
+        self.command, self.dirty = command, dirty
+        self._end()
+
+    def on_shutdown(self) -> None:
+        """Give back what an interrupted build leaves."""
+        self._end()
 
     @event_priority(-100)  # after plugins that set up Markdown
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Add the Markdown extension and begin a build, unless one is under way."""
         others = [e for e in config.markdown_extensions if not isinstance(e, MarkstayExtension)]
         config.markdown_extensions = [*others, self.extension]  # type: ignore[list-item]
-        if self.build is None or not self.build.under_way:
+        if self.build is None or not self.build.depth:
             self.build = self._begin(config)
         return config
 
@@ -227,7 +233,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
         """Take over the records of pages that a --dirty build will not read again."""
         build = self._build
-        if self.dirty and not build.under_way:
+        if self.dirty and not build.depth:
             problem = build.writer.load_previous(Path(config.site_dir), build.policy)
             build.complete = not problem
             if problem:
@@ -246,7 +252,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         for state in build.pages.values():
             build.findings += check_theme(state.path, state.lines, build.theme_ids)
         self._report(config)
-        build.under_way = True
+        build.depth += 1
         return env
 
     @event_priority(FIRST)
@@ -258,9 +264,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def _on_post_build_last(self, *, config: MkDocsConfig) -> None:
         """Write the manifest, and verify the site if that is wanted."""
         build = self._build
-        build.under_way = False
-        if config.strict and _warnings_counted():
-            return  # MkDocs is about to fail this build
+        build.depth -= 1
+        if build.depth or (config.strict and _warnings_counted()):
+            return  # not the last language, or MkDocs is about to fail this build
         folder = Path(config.site_dir)
         build.writer.write(
             folder,
@@ -274,6 +280,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
             build.findings += verify_site(Path(_relative(folder)))
             self._report(config)
+        self._end()
 
     on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_last)
 
@@ -281,10 +288,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Say what was found until another plugin failed."""
         build = self.build
         if build is not None:
-            build.under_way = False
             if not isinstance(error, _FindingsError):
                 self._log(judge(build.findings, self.config.findings))
-            build.findings.clear()
+            self._end()
 
     # -- a page's Markdown
 
@@ -410,9 +416,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         assert self.build is not None, "MkDocs calls on_config first"
         return self.build
 
-    def _begin(self, config: MkDocsConfig) -> _Build:
+    def _end(self) -> None:
         if self.build is not None:
             self.build.writer.close()
+            self.build = None
+
+    def _begin(self, config: MkDocsConfig) -> _Build:
+        self._end()
         options = self.config
         if options.verify and "json" not in options.formats:
             raise PluginError("markstay: verify needs 'json' among the formats")

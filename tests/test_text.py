@@ -15,7 +15,7 @@ from mkdocs_markstay.sections import Block, Section
 EXTRACTORS = ("extract_soup", "extract_lexbor")
 BEGIN = "<span data-markstay-begin hidden></span>"
 END = "<span data-markstay-end hidden></span>"
-DEPTH = 3000
+DEPTH = 600
 
 
 def _load(extractor: str) -> Any:

@@ -1,0 +1,91 @@
+"""Who imports whom: the core knows no generator, and data flows one way."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mkdocs_markstay
+
+PACKAGE = Path(mkdocs_markstay.__file__).parent
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
+
+OWNERS = {
+    "mkdocs": {"plugin"},
+    "markdown": {"extension"},
+    "bs4": {"extract_soup"},
+    "click": {"cli"},
+    "pathspec": {"plugin"},
+}
+"""Third-party packages, and the modules that may import them."""
+
+
+def imports(module: str) -> set[str]:
+    """Name everything that a module imports, for typing and inside functions, too."""
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module or "")
+    return names
+
+
+def own_imports(module: str) -> set[str]:
+    prefix = "mkdocs_markstay."
+    return {name.removeprefix(prefix) for name in imports(module) if name.startswith(prefix)}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_third_parties_have_an_owner(module: str) -> None:
+    roots = {name.split(".")[0] for name in imports(module)}
+    for package, owners in OWNERS.items():
+        assert package not in roots or module in owners
+
+
+def test_there_is_no_cycle() -> None:
+    above: dict[str, set[str]] = {module: own_imports(module) for module in MODULES}
+    while above:
+        free = {module for module, names in above.items() if not names & set(above)}
+        assert free, f"a cycle among {sorted(above)}"
+        above = {module: names for module, names in above.items() if module not in free}
+
+
+def test_nothing_imports_a_shell() -> None:
+    for module in MODULES:
+        assert not own_imports(module) & {"plugin", "cli"} or module == "__main__"
+
+
+def test_the_extractors_share_only_data() -> None:
+    shared = own_imports("extract_lexbor") & own_imports("extract_soup")
+    assert shared == {"furniture", "sections"}
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    return done.stdout + done.stderr
+
+
+def test_importing_prints_nothing_and_loads_no_generator() -> None:
+    modules = [name for name in MODULES if name not in ("__main__", "plugin", "extension")]
+    code = (
+        "import importlib, sys\n"
+        f"for name in {modules!r}: importlib.import_module('mkdocs_markstay.' + name)\n"
+        "print(*sorted({'mkdocs', 'markdown'} & set(sys.modules)), end='')"
+    )
+    assert run(code) == ""
+
+
+def test_the_package_itself_loads_almost_nothing() -> None:
+    code = (
+        "import sys, mkdocs_markstay\n"
+        "print(*sorted(m for m in sys.modules if m.startswith(('mkdocs_markstay.', 'bs4', 'click'))), end='')"
+    )
+    assert run(code) == ""
