@@ -69,6 +69,31 @@ _PAGES_PROBED = 2
 _SMALLEST_MAXIMUM = 100
 
 
+class _Name(c.Type[str]):
+    """A name that is part of ids: one line of visible text."""
+
+    def __init__(self) -> None:
+        super().__init__(str)
+
+    def run_validation(self, value: object) -> str:
+        name: str = super().run_validation(value)
+        if not name.strip() or not name.isprintable():
+            raise base.ValidationError("Expected one line of text that is not empty")
+        return name
+
+
+class _Globs(c.ListOfItems[str]):
+    """A list of patterns as in `.gitignore`."""
+
+    def run_validation(self, value: object) -> list[str]:
+        patterns = super().run_validation(value)
+        try:
+            GitIgnoreSpec.from_lines(patterns)
+        except ValueError as error:
+            raise base.ValidationError(f"Not a pattern as in .gitignore: {error}") from None
+        return patterns
+
+
 class _LevelSet(c.ListOfItems[int]):
     """A list of heading levels."""
 
@@ -134,16 +159,16 @@ class SizesConfig(base.Config):  # type: ignore[no-untyped-call]
 class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     """The plugin's options."""
 
-    publication = c.Optional(c.Type(str))
+    publication = c.Optional(_Name())
     """Names the corpus in every chunk id. Default: the slug of `site_name`."""
 
-    language = c.Optional(c.Type(str))
+    language = c.Optional(_Name())
     """The language of the site. Default: the theme's language or locale, else `en`."""
 
-    default_language = c.Optional(c.Type(str))
+    default_language = c.Optional(_Name())
     """The language whose chunk ids have none in them. Default: the site's."""
 
-    version = c.Optional(c.Type(str))
+    version = c.Optional(_Name())
     """The documented version. Default: what mike sets, else none."""
 
     levels = _LevelSet(c.Type(int), default=[2, 3, 4, 5, 6])
@@ -152,7 +177,7 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     id_pattern = c.Optional(_Pattern())
     """A regular expression that every section id must match as a whole."""
 
-    exclude = c.ListOfItems(c.Type(str), default=[])
+    exclude = _Globs(c.Type(str), default=[])
     """Pages that are neither enforced nor in the manifest: patterns as in `.gitignore`."""
 
     enforce_generated = c.Type(bool, default=False)
@@ -547,11 +572,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         failing = {"error", "warning"} if config.strict else {"error"}
         if self.command == "serve" or not any(found.level in failing for found in findings):
             return
-        # Nothing of a failed build is published.
-        for path in build.written:
-            Path(path).unlink(missing_ok=True)
-        for name in NAMES.values():
-            (Path(config.site_dir) / name).unlink(missing_ok=True)
+        # Nothing of a failed build is published. What an earlier build published, and
+        # this one (--dirty) has not touched, stays.
+        if build.written:
+            manifests = (Path(config.site_dir, name) for name in NAMES.values())
+            for path in (*map(Path, build.written), *manifests):
+                path.unlink(missing_ok=True)
         raise _FindingsError(f"markstay: {summarize(findings)}")
 
     def _log(self, findings: list[Finding]) -> None:

@@ -7,8 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.resources import files as package_files
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
@@ -22,6 +21,9 @@ from mkdocs_markstay.manifest import (
     digest_passages,
     read_manifest,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SCHEMA = json.loads(
     (package_files("mkdocs_markstay") / "passages-1.schema.json").read_text(encoding="utf-8")
@@ -80,7 +82,9 @@ def test_records(tmp_path: Path) -> None:
         "aliases": [],
         "generated": False,
     }
-    assert [(p["referent"], p["position"], p["kinds"], p["text"]) for p in manifest["passages"]] == [
+    assert [
+        (p["referent"], p["position"], p["kinds"], p["text"]) for p in manifest["passages"]
+    ] == [
         ("guide/install", 0, ["paragraph"], "Before any heading."),
         ("guide/install#ανάγκη", 0, ["quote", "code"], "> quoted\n\n```\ncode\n```"),
         ("index", 0, ["footnote"], "Note."),
@@ -104,7 +108,10 @@ def test_lines_stand_alone(tmp_path: Path) -> None:
         assert {key: type(line[key]) for key in keys} == types
         assert all(line[key] for key in keys if isinstance(line[key], list))
         for block in line["blocks"]:
-            assert {key: type(value) for key, value in block.items()} == {"stay": str, "digest": str}
+            assert {key: type(value) for key, value in block.items()} == {
+                "stay": str,
+                "digest": str,
+            }
     home = next(line for line in lines if line["referent"] == "index#home")
     assert home["url"] == "https://docs.example.org/base/#home"
     assert home["page_url"] == "https://docs.example.org/base/"
@@ -131,7 +138,10 @@ def test_the_same_bytes_from_other_processes(tmp_path: Path) -> None:
     written = []
     for number, names in enumerate((list(FILES), list(FILES)[::-1])):
         folder = tmp_path / f"copy{number}"
-        write_site(folder, Site({name: FILES[name] for name in names}, SITE.extensions, SITE.plugin, SITE.config))
+        write_site(
+            folder,
+            Site({name: FILES[name] for name in names}, SITE.extensions, SITE.plugin, SITE.config),
+        )
         environ = {"PYTHONHASHSEED": str(number), "TZ": ["UTC", "Asia/Kathmandu"][number]}
         built = run_mkdocs(folder, environ=environ)
         manifest_of(built)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-GOOD = {"docs/index.md": "# Home <#home>\n\nWords.\n", "docs/b.md": "# B\n\n## Part {#part}\n\nMore.\n"}
+GOOD = {
+    "docs/index.md": "# Home <#home>\n\nWords.\n",
+    "docs/b.md": "# B\n\n## Part {#part}\n\nMore.\n",
+}
 BAD = {
     "docs/index.md": "---\ntitle: Home\n---\n# Home <#home>\n\n## Missing\n\n## Again <#home>\n",
     "docs/b.md": "# B\n\n## Missing too\n\n## Glued{#glued}\n",
@@ -53,9 +56,7 @@ def test_every_finding_is_told_once_and_nothing_is_published(
 
 def test_repairs_can_be_pasted(tmp_path: Path) -> None:
     built = build_site(tmp_path, Site(BAD))
-    lines = {
-        path: text.split("\n") for path, text in BAD.items()
-    }
+    lines = {path: text.split("\n") for path, text in BAD.items()}
     for found in built.findings:
         repair = re.search(r"Write: (.*)$", found.message)
         assert repair is not None, found
@@ -84,9 +85,14 @@ def test_a_failed_build_does_not_leak_into_the_next(tmp_path: Path) -> None:
 
 
 def test_a_warning_publishes_unless_strict(tmp_path: Path) -> None:
-    site = Site(BAD, plugin={"findings": dict.fromkeys(
-        ("missing-id", "duplicate-id", "misplaced-id", "empty-id"), "warning"
-    )})
+    site = Site(
+        BAD,
+        plugin={
+            "findings": dict.fromkeys(
+                ("missing-id", "duplicate-id", "misplaced-id", "empty-id"), "warning"
+            )
+        },
+    )
     built = build_site(tmp_path, site)
     assert built.passed
     assert built.places == BAD_PLACES
@@ -140,7 +146,8 @@ def test_an_id_that_one_template_takes_late_is_found(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
-    files = {**BAD, "docs/latin.md": "# A\n\ncaf\xe9\n\n## Late\n".encode("latin-1")}
+    latin = "# A\n\ncaf\xe9\n\n## Late\n".encode("latin-1")
+    files: dict[str, str | bytes] = {**BAD, "docs/latin.md": latin}
     built = build_site(tmp_path, Site(files))
     assert [place for place in built.places if "latin" in place] == [
         "docs/latin.md:3 not-utf-8",
@@ -313,6 +320,9 @@ def test_page_id_of_the_page(tmp_path: Path) -> None:
         ({"passages": {"min_chars": 500, "target_chars": 100}}, "min_chars <= target_chars"),
         ({"verify": True, "formats": ["jsonl"]}, "verify needs 'json'"),
         ({"exclude": "old/"}, "exclude"),
+        ({"exclude": ["!"]}, "exclude"),
+        ({"publication": "a\nb"}, "publication"),
+        ({"language": " "}, "language"),
     ],
 )
 def test_options_that_are_wrong(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -345,7 +355,9 @@ def on_files(files, config):
     assert built.passed, built.log
     assert built.manifest is not None
     assert [page["generated"] for page in built.manifest["pages"]] == [False, True]
-    asked = build_site(tmp_path, Site(files, config=site.config, plugin={"enforce_generated": True}))
+    asked = build_site(
+        tmp_path, Site(files, config=site.config, plugin={"enforce_generated": True})
+    )
     assert asked.places == ["made.md:3 missing-id"]
 
 
@@ -354,6 +366,25 @@ def test_attr_list_stays_as_the_site_has_it(tmp_path: Path) -> None:
     built = build_site(tmp_path, Site({"docs/index.md": text}, ({"attr_list": {}},)))
     assert '<h2 class="x" data-y="z" id="b">B</h2>' in built.html()
     assert '<p class="note">Text</p>' in built.html()
+
+
+def test_the_extension_may_be_listed_too(tmp_path: Path) -> None:
+    """As sites do that are also built by a generator without plugins."""
+    built = build_site(tmp_path, Site(BAD, ("mkdocs_markstay", "attr_list")))
+    assert built.places == BAD_PLACES
+    assert build_site(tmp_path / "good", Site(GOOD, ("mkdocs_markstay",))).passed
+
+
+def test_a_failed_dirty_build_leaves_the_published_site(tmp_path: Path) -> None:
+    write_site(tmp_path, Site(GOOD))
+    before = run_mkdocs(tmp_path)
+    page = tmp_path / "docs" / "b.md"
+    page.write_text("# B\n\n## No id\n")
+    os.utime(page, (time.time() + 10, time.time() + 10))
+    after = run_mkdocs(tmp_path, "--dirty")
+    assert after.places == ["docs/b.md:3 missing-id"]
+    assert after.pages() == before.pages()
+    assert after.manifest is not None
 
 
 def test_a_title_that_another_plugin_set_shows_no_id(tmp_path: Path) -> None:

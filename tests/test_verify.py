@@ -59,8 +59,13 @@ PAGE_TAMPERINGS = [
     ("index.html", "Lead words", "Read words", ["passage-changed"]),
     ("index.html", "<li>two facts</li>", "", ["passage-changed"]),
     ("index.html", "<p>Lead words.</p>", "<p>Lead words.</p><p>New.</p>", ["passage-changed"]),
-    ("index.html", 'id="facts"', 'id="fact"', ["anchor-missing", "passage-changed", "passage-changed"]),
-    ("index.html", "<ul class=\"toc\">", '<i id="facts"></i><ul class="toc">', ["anchor-repeated"]),
+    (
+        "index.html",
+        'id="facts"',
+        'id="fact"',
+        ["anchor-missing", "passage-changed", "passage-changed"],
+    ),
+    ("index.html", '<ul class="toc">', '<i id="facts"></i><ul class="toc">', ["anchor-repeated"]),
     ("index.html", ">Facts</h2>", ">Fakts</h2>", ["section-changed"]),
     ("index.html", "data-markstay-end", "data-gone", ["page-changed"]),
     ("guide/index.html", "<p>Before.</p>", "", ["passage-changed"]),
@@ -80,8 +85,12 @@ def test_a_page_that_was_tampered_with(
 def test_sections_that_changed_places(site: Path) -> None:
     path = site / "guide" / "index.html"
     text = path.read_text(encoding="utf-8")
-    start, middle, end = (text.index(mark) for mark in ('<h2 id="part"', '<h2 id="ünd"', "<span data-markstay-end"))
-    path.write_text(text[:start] + text[middle:end] + text[start:middle] + text[end:], encoding="utf-8")
+    start, middle, end = (
+        text.index(mark) for mark in ('<h2 id="part"', '<h2 id="ünd"', "<span data-markstay-end")
+    )
+    path.write_text(
+        text[:start] + text[middle:end] + text[start:middle] + text[end:], encoding="utf-8"
+    )
     assert [found.code for found in verify_site(site)] == ["section-changed"]
 
 
@@ -96,29 +105,63 @@ def set_passage(key: str, value: Any) -> Callable[[dict[str, Any]], object]:
 
 
 MANIFEST_TAMPERINGS: list[tuple[str, Callable[[dict[str, Any]], object], set[str]]] = [
-    ("text", set_passage("text", "Other words."), {"digest-wrong", "passage-changed", "bad-manifest"}),
-    ("text_digest", set_passage("text_digest", "sha256:" + "0" * 64), {"digest-wrong", "bad-manifest"}),
+    (
+        "text",
+        set_passage("text", "Other words."),
+        {"digest-wrong", "passage-changed", "bad-manifest"},
+    ),
+    (
+        "text_digest",
+        set_passage("text_digest", "sha256:" + "0" * 64),
+        {"digest-wrong", "bad-manifest"},
+    ),
     ("record_digest", set_passage("record_digest", "sha256:" + "0" * 64), {"digest-wrong"}),
     ("chunk_id", set_passage("chunk_id", "0" * 8), {"digest-wrong", "bad-manifest"}),
     ("position", set_passage("position", 7), {"digest-wrong", "passage-changed", "bad-manifest"}),
     ("kinds", set_passage("kinds", ["table"]), {"digest-wrong", "bad-manifest"}),
-    ("title", lambda d: d["sections"][0].update(title="X"), {"digest-wrong", "section-changed", "bad-manifest"}),
-    ("section url", lambda d: d["sections"][0].update(url="guide/#x"), {"digest-wrong", "section-changed", "bad-manifest"}),
-    ("a passage less", lambda d: d["passages"].pop(), {"digest-wrong", "passage-changed", "bad-manifest"}),
-    ("a passage twice", lambda d: d["passages"].append(d["passages"][-1]), {"digest-wrong", "passage-changed", "bad-manifest"}),
+    (
+        "title",
+        lambda d: d["sections"][0].update(title="X"),
+        {"digest-wrong", "section-changed", "bad-manifest"},
+    ),
+    (
+        "section url",
+        lambda d: d["sections"][0].update(url="guide/#x"),
+        {"digest-wrong", "section-changed", "bad-manifest"},
+    ),
+    (
+        "a passage less",
+        lambda d: d["passages"].pop(),
+        {"digest-wrong", "passage-changed", "bad-manifest"},
+    ),
+    (
+        "a passage twice",
+        lambda d: d["passages"].append(d["passages"][-1]),
+        {"digest-wrong", "passage-changed", "bad-manifest"},
+    ),
     ("digest", lambda d: d.update(digest="sha256:" + "0" * 64), {"digest-wrong"}),
     ("policy", lambda d: d["policy"].update(min_chars=0), {"digest-wrong"}),
     ("publication", lambda d: d.update(publication="x"), {"digest-wrong", "bad-manifest"}),
     ("default_lang", lambda d: d.update(default_lang="fr"), {"digest-wrong"}),
-    ("site_url", lambda d: d.update(site_url="https://evil.example.org/"), {"digest-wrong", "bad-manifest"}),
-    ("a page elsewhere", lambda d: d["pages"][0].update(url="../../x/"), {"digest-wrong", "page-missing", "bad-manifest"}),
+    (
+        "site_url",
+        lambda d: d.update(site_url="https://evil.example.org/"),
+        {"digest-wrong", "bad-manifest"},
+    ),
+    (
+        "a page elsewhere",
+        lambda d: d["pages"][0].update(url="../../x/"),
+        {"digest-wrong", "page-missing", "bad-manifest"},
+    ),
     ("a page less", lambda d: d["pages"].pop(), {"bad-manifest"}),
     ("schema", lambda d: d.update(schema="x"), {"bad-manifest"}),
 ]
 
 
 @pytest.mark.parametrize(
-    ("alter", "codes"), [row[1:] for row in MANIFEST_TAMPERINGS], ids=[row[0] for row in MANIFEST_TAMPERINGS]
+    ("alter", "codes"),
+    [row[1:] for row in MANIFEST_TAMPERINGS],
+    ids=[row[0] for row in MANIFEST_TAMPERINGS],
 )
 def test_a_manifest_that_was_tampered_with(
     site: Path, alter: Callable[[dict[str, Any]], object], codes: set[str]

@@ -1,0 +1,179 @@
+"""The example site builds strict, shows everything, and has the manifest it had.
+
+``example_site.digest`` holds the top-level ``digest`` of its manifest. To renew it after
+a wanted change, read the passages of a new build, and if you would want to be answered from
+them, write the digest into the file::
+
+    mkdocs build --strict -f example_site/mkdocs.yml
+    python -c "import json; print(json.load(open('example_site/site/passages.json'))['digest'])" \
+        > tests/example_site.digest
+
+If no page of the example site was changed, a new digest means that ids or texts have moved for
+everybody. That needs a new version of the identity or the text rules.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkdocs_markstay.manifest import read_manifest
+from mkdocs_markstay.sections import KINDS
+from mkdocs_markstay.verify import verify_site
+
+if TYPE_CHECKING:
+    from mkdocs_markstay.manifest import Manifest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "example_site"
+DIGEST = Path(__file__).with_name("example_site.digest")
+
+_CODE = re.compile(r"<(code|script|style)\b.*?</\1>", re.DOTALL)
+_ID_MARK = re.compile(r"<#|\{:? ?#|\{ ?\.|data-markstay-(?!begin|end)")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("example") / "site"
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--strict",
+            "-f",
+            str(SOURCE / "mkdocs.yml"),
+            "-d",
+            str(folder),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def manifest(site: Path) -> Manifest:
+    return read_manifest(site / "passages.json")
+
+
+@pytest.fixture(scope="module")
+def source() -> str:
+    return "\n".join(path.read_text("utf-8") for path in sorted(SOURCE.glob("docs/**/*.md")))
+
+
+def test_site_and_manifest_agree(site: Path) -> None:
+    assert verify_site(site) == []
+
+
+def test_digest_is_the_known_one(manifest: Manifest) -> None:
+    assert manifest.header["digest"] == DIGEST.read_text("utf-8").strip()
+
+
+def test_every_kind_of_block_occurs(manifest: Manifest) -> None:
+    found = {kind for records in manifest.pages for line in records.lines for kind in line["kinds"]}
+    assert found == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(r"^## .+ <#[\w-]+>$", id="angle"),
+        pytest.param(r"^## .+ \{#[\w-]+\}$", id="braces"),
+        pytest.param(r"^## .+ \{: #[\w-]+ \}$", id="attribute list"),
+        pytest.param(r"^\S.+ <#[\w-]+>\n-+$", id="underlined"),
+        pytest.param(r'^<h2 id="[\w-]+">', id="raw HTML"),
+        pytest.param(r'^=== ".+"\n\n    ### .+ <#[\w-]+>$', id="in a tab"),
+        pytest.param(r"^page_id: ", id="page id"),
+        pytest.param(r"^  furniture: ", id="furniture in front matter"),
+        pytest.param(r"\{ \.furniture \}", id="furniture class"),
+        pytest.param(r"^--8<-- ", id="snippet"),
+    ],
+)
+def test_source_shows(pattern: str, source: str) -> None:
+    assert re.search(pattern, source, re.MULTILINE)
+
+
+def test_every_written_id_is_a_section(manifest: Manifest, source: str) -> None:
+    written = re.findall(
+        r"^(?:    )?\S.* (?:<#([\w-]+)>|\{:? ?#([\w-]+) ?\})$", source, re.MULTILINE
+    )
+    ids = {angle or brace for angle, brace in written}
+    assert len(ids) > 25
+    recorded = {row["section_id"] for records in manifest.pages for row in records.sections}
+    assert recorded == {*ids, "humidity"}  # the one in raw HTML
+
+
+def test_no_id_mark_is_visible(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 10
+    for page in pages:
+        html = _CODE.sub("", page.read_text("utf-8"))
+        assert not _ID_MARK.search(unescape(html)), page.name
+
+
+def test_titles_are_clean(site: Path, manifest: Manifest) -> None:
+    for records in manifest.pages:
+        html = (site / records.page["url"] / "index.html").read_text("utf-8")
+        title = re.search(r"<title>(.*?)</title>", html)
+        assert title is not None
+        assert re.fullmatch(r"[\w ]+(?: - Back garden weather)?", title[1])
+
+
+def test_furniture_is_in_the_page_and_in_no_passage(site: Path, manifest: Manifest) -> None:
+    texts = "\n".join(line["text"] for records in manifest.pages for line in records.lines)
+    for page, furniture in (
+        ("siting", "Page last walked through in October."),
+        ("siting", "Drawing: the guide's own."),
+        ("instruments/wind", "Table compared with the scale in March."),
+    ):
+        html = (site / page / "index.html").read_text("utf-8")
+        assert furniture in unescape(html)
+        assert furniture not in texts
+
+
+def test_page_without_sections_is_one_passage(manifest: Manifest) -> None:
+    (about,) = (records for records in manifest.pages if records.page["page_id"] == "about")
+    assert about.sections == []
+    assert [line["referent"] for line in about.lines] == ["about"]
+
+
+def test_moved_page_keeps_its_address(manifest: Manifest) -> None:
+    (rain,) = (records for records in manifest.pages if records.page["url"] == "instruments/rain/")
+    assert rain.page["page_id"] == "instruments/rain-gauge"
+    assert rain.sections[0]["referent"] == "instruments/rain-gauge#millimetre"
+
+
+def test_readme_shows_one_of_its_passages(manifest: Manifest) -> None:
+    match = re.search(r"```json\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert match is not None
+    shown = json.loads(match[1])
+    (real,) = (
+        passage
+        for records in manifest.pages
+        for passage in records.passages
+        if passage["chunk_id"] == shown["chunk_id"]
+    )
+    assert shown == _shorten(real)
+
+
+def _shorten(value: Any) -> Any:
+    """Shorten digests as the README does."""
+    if isinstance(value, dict):
+        return {key: _shorten(value[key]) for key in value}
+    if isinstance(value, list):
+        return [_shorten(item) for item in value]
+    return value[:15] + "…" if isinstance(value, str) and value.startswith("sha256:") else value
