@@ -240,8 +240,9 @@ def _stray(text: str, start: int) -> str:
     if _spaced(text, start):
         return ""
     if text[start - 1].isspace():
-        name = unicodedata.name(text[start - 1], "a space that is none").lower()
-        return f"has {show(text[start:])} after a {name}; a plain space must stand there"
+        name = unicodedata.name(text[start - 1], "control character").lower()
+        article = "an" if name[0] in "aeiou" else "a"
+        return f"has {show(text[start:])} after {article} {name}; a plain space must stand there"
     return f"has {show(text[start:])} glued to its text; a space must stand before it"
 
 

@@ -111,10 +111,14 @@ class Outcome:
         pages = sorted(site.rglob("*.html"))
         return {page.relative_to(site).as_posix(): page.read_text("utf-8") for page in pages}
 
-    def sections(self, page: str) -> dict[str, Any]:
-        """Give the sections of a source file in order, by id."""
-        known = self.manifest["sections"]
-        return {section["section_id"]: section for section in known if section["source"] == page}
+    def sections(self, page: str) -> list[Any]:
+        """Give the sections of a source file, in order."""
+        return [section for section in self.manifest["sections"] if section["source"] == page]
+
+    def section(self, page: str, section_id: str) -> Any:
+        """Give a section of a source file, without any field if it is not there."""
+        known = {section["section_id"]: section for section in self.sections(page)}
+        return known.get(section_id, {})
 
     def texts(self, page: str, section: str) -> list[str]:
         """Give the passages of a section of a source file ("": of the page itself)."""
@@ -257,6 +261,8 @@ def judge_outcome(expect: Mapping[str, Any], outcome: Outcome) -> list[str]:
         return [f"build: {failure}"]
     fields = [field for field in expect if field != "build"]
     told = [(field, said) for field in fields for said in _judge(field, expect[field], outcome)]
+    others = len(outcome.errors) - len(expect.get("errors", []))
+    told += [("errors", f"{others} more than expected: {outcome.errors}")] if others else []
     promises = Promises if passes else RefusedPromises
     told += [(name, getattr(promises(outcome), name)()) for name in sorted(names_of(promises))]
     return [f"{name}: {said}" for name, said in told if said]
@@ -336,18 +342,13 @@ class FindingChecks(_Checks):
         contains: str = "",
         any_of: Sequence[Sequence[Any]] = (),
     ) -> str:
-        """An error is printed at this line, or at one of ``any_of``, with a code and a text."""
+        """An error is printed at this line or one of ``any_of``; no error is printed but these."""
         places = [[file, line], *any_of]
         for found in self._outcome.errors:
             placed = [found.path, found.line] in places
             if placed and code in ("", found.code) and contains in found.message:
                 return ""
         return f"no {code} at {places} with {contains!r} among {self._outcome.errors}"
-
-    def error_count(self, count: int) -> str:
-        """So many errors are printed, repeated ones counted."""
-        found = self._outcome.errors
-        return "" if len(found) == count else f"must be {count}: {found}"
 
     def time_limit_s(self, seconds: float) -> str:
         """The build takes no longer."""
@@ -359,8 +360,8 @@ class SiteChecks(_Checks):
 
     def sections(self, page: str, ids: list[str]) -> str:
         """A page has these sections in this order; generated ones count if they are named."""
-        known = self._outcome.sections(page)
-        found = [key for key, section in known.items() if not section["generated"] or key in ids]
+        known = [(s["section_id"], s["generated"]) for s in self._outcome.sections(page)]
+        found = [section_id for section_id, made in known if not made or section_id in ids]
         return "" if found == ids else f"{page} must have {ids}, has {found}"
 
     def section_count(self, page: str, count: int) -> str:
@@ -370,13 +371,13 @@ class SiteChecks(_Checks):
 
     def titles(self, page: str, section: str, title: str) -> str:
         """A section has a plain title."""
-        found = self._outcome.sections(page).get(section, {}).get("title")
+        found = self._outcome.section(page, section).get("title")
         return "" if found == title else f"{page}#{section} must be {title!r}, is {found!r}"
 
     def referents(self, page: str, section: str, url: str) -> str:
         """A section has a public address."""
         site_url = self._outcome.manifest["site_url"].rstrip("/") + "/"
-        path = self._outcome.sections(page).get(section, {}).get("url", "nowhere")
+        path = self._outcome.section(page, section).get("url", "nowhere")
         found = urljoin(site_url, path)
         right = unquote(found) == unquote(url)
         return "" if right else f"{page}#{section} must be at {url}, is at {found}"
@@ -401,7 +402,7 @@ class SiteChecks(_Checks):
 
     def passages_not_in(self, page: str, section: str, text: str) -> str:
         """A section that is there does not have a text."""
-        if section not in self._outcome.sections(page):
+        if not self._outcome.section(page, section):
             return f"there is no {page}#{section}"
         bad = [have for have in self._outcome.texts(page, section) if text in _plain(have)]
         return f"{text!r} is in {page}#{section}: {bad}" if bad else ""

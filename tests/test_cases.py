@@ -126,7 +126,6 @@ SITE: Case = {
 RIGHT: dict[str, Any] = {
     "build": "ok",
     "time_limit_s": 120,
-    "error_count": 0,
     "sections": {"index.md": ["home", "part"]},
     "section_count": {"b.md": 1},
     "titles": [{"page": "index.md", "section": "part", "title": "Part"}],
@@ -146,8 +145,6 @@ RIGHT: dict[str, Any] = {
 WRONG: list[tuple[str, Any]] = [
     ("build", "fail"),
     ("time_limit_s", 0.0),
-    ("error_count", 1),
-    ("errors", [{"file": "docs/index.md", "line": 1}]),
     ("sections", {"index.md": ["part", "home"]}),
     ("sections", {"index.md": ["home"]}),
     ("sections", {"no.md": ["home"]}),
@@ -176,6 +173,12 @@ WRONG: list[tuple[str, Any]] = [
 ]
 
 
+ERRORS: list[Case] = [
+    {"file": "docs/index.md", "line": 3, "code": "missing-id", "contains": "'B'"},
+    {"file": "docs/index.md", "line": 5, "code": "missing-id", "contains": "'C'"},
+]
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     return case_runner.run_case(SITE, tmp_path_factory.mktemp("site") / "project")[0]
@@ -197,35 +200,37 @@ def test_wrong_expectations_fail(site: Outcome, field: str, value: Any) -> None:
     assert [failure.partition(":")[0] for failure in failures] == [field]
 
 
-def test_every_check_was_seen_to_fail() -> None:
+def test_every_check_was_seen_to_hold_and_to_fail() -> None:
     checks = case_runner.names_of(case_runner.FindingChecks)
-    checks |= case_runner.names_of(case_runner.SiteChecks)
-    assert {field for field, _ in WRONG} | {"unique_html_ids"} == checks | {"build"}
-    assert set(RIGHT) | {"errors"} == checks | {"build"}
+    checks |= case_runner.names_of(case_runner.SiteChecks) | {"build"}
+    assert {*RIGHT, "errors"} == checks
+    assert {field for field, _ in WRONG} | {"errors", "unique_html_ids"} == checks
 
 
-def test_wrong_errors_fail(refused: Outcome) -> None:
-    right = {"file": "docs/index.md", "line": 5, "code": "missing-id", "contains": "'C'"}
-    elsewhere = {**right, "line": 9, "any_of": [["docs/b.md", 1], ["docs/index.md", 5]]}
-    assert (
-        judge_outcome({"build": "fail", "errors": [right, elsewhere], "error_count": 2}, refused)
-        == []
-    )
-    for key, value in {"file": "index.md", "line": 4, "code": "two-ids", "contains": "'B'"}.items():
-        failures = judge_outcome(
-            {"build": "fail", "errors": [right, {**right, key: value}]}, refused
-        )
-        assert len(failures) == 1
-    assert judge_outcome({"build": "ok"}, refused)
+@pytest.mark.parametrize(
+    "wrong", [{"file": "index.md"}, {"line": 4}, {"code": "two-ids"}, {"contains": "'B'"}]
+)
+def test_wrong_errors_fail(refused: Outcome, wrong: Case) -> None:
+    failures = judge_outcome({"build": "fail", "errors": [ERRORS[0], ERRORS[1] | wrong]}, refused)
+    assert [failure.partition(":")[0] for failure in failures] == ["errors"]
+
+
+def test_errors_must_be_all_and_may_stand_elsewhere(refused: Outcome) -> None:
+    elsewhere = {**ERRORS[1], "line": 9, "any_of": [["docs/b.md", 1], ["docs/index.md", 5]]}
+    assert judge_outcome({"build": "fail", "errors": [ERRORS[0], elsewhere]}, refused) == []
+    assert judge_outcome({"build": "fail", "errors": ERRORS[1:]}, refused)
+    assert judge_outcome({"build": "fail", "errors": [*ERRORS, ERRORS[1]]}, refused)
     with pytest.raises(TypeError, match="colour"):
-        judge_outcome({"build": "fail", "errors": [{**right, "colour": "red"}]}, refused)
+        judge_outcome({"build": "fail", "errors": [{**ERRORS[1], "colour": "red"}]}, refused)
 
 
 def test_a_traceback_and_a_signal_are_no_orderly_failure(refused: Outcome) -> None:
+    expect = {"build": "fail", "errors": ERRORS}
     told = f"Traceback (most recent call last):\n{refused.output}"
-    assert judge_outcome({"build": "fail"}, refused) == []
-    assert judge_outcome({"build": "fail"}, replace(refused, output=told))
-    assert judge_outcome({"build": "fail"}, replace(refused, exit_code=-9))
+    assert judge_outcome(expect, refused) == []
+    assert judge_outcome(expect, replace(refused, output=told))
+    assert judge_outcome(expect, replace(refused, exit_code=-9))
+    assert judge_outcome({"build": "ok", "time_limit_s": 120}, refused)
 
 
 def _passage(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
@@ -275,13 +280,14 @@ def test_spoiled_sites_fail(
 
 def test_broken_promises_of_refused_builds_fail(refused: Outcome, site: Outcome) -> None:
     first, second, *rest = [line for line in refused.output.splitlines() if "error[" in line]
+    warned = first.replace("error[", "warning[")
     assert not rest
     for name, broken in {
-        "findings_once": replace(refused, output=f"{first}\n{first}\n{second}"),
+        "findings_once": replace(refused, output=f"{first}\n{second}\n{warned}\n{warned}"),
         "findings_sorted": replace(refused, output=f"{second}\n{first}"),
         "nothing_published": replace(refused, root=site.root),
     }.items():
-        failures = judge_outcome({"build": "fail"}, broken)
+        failures = judge_outcome({"build": "fail", "errors": ERRORS}, broken)
         assert [failure.partition(":")[0] for failure in failures] == [name]
 
 
@@ -299,7 +305,7 @@ def test_every_promise_was_seen_broken() -> None:
     "change",
     [
         {"expect": {"build": "ok"}},
-        {"expect": {"build": "fail", "error_count": 1}},
+        {"expect": {"build": "fail", "time_limit_s": 1}},
         {"expect": {"build": "maybe", "text_once": ["Words."]}},
         {"expect": {"text_once": ["Words."]}},
         {"expect": {"build": "ok", "text_once": []}},

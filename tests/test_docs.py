@@ -143,12 +143,32 @@ def test_fields_of_lines_have_rows() -> None:
     assert rows(part(read("manifest.md"), "jsonl")) == list(made.lines[0])
 
 
+def own_headings(page: Path) -> list[str]:
+    """List the lines of a page that are headings, those in code left out."""
+    fenced = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+    return re.findall(r"^##+ .*$", fenced.sub("", page.read_text("utf-8")), re.MULTILINE)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_headings_have_ids(page: Path) -> None:
-    fenced = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
-    text = fenced.sub("", page.read_text("utf-8"))
-    for line in re.findall(r"^##+ .*$", text, re.MULTILINE):
+    for line in own_headings(page):
         assert re.search(r" (<#[\w-]+>|\{#[\w-]+\})$", line), line
+
+
+def test_headings_use_both_spellings() -> None:
+    ends = {line[-1] for page in PAGES for line in own_headings(page)}
+    assert ends == {">", "}"}
+
+
+def test_map_of_the_code_names_every_module() -> None:
+    text = part(read("contributing.md"), "map")
+    named = set(re.findall(r"`([a-z_]+\.py)`", text))
+    modules = {path.name for path in (ROOT / "mkdocs_markstay").glob("*.py")}
+    assert named <= modules
+    # Those without a subject of their own to change.
+    assert modules - named == {"__init__.py", "__main__.py", "marks.py", "sections.py"}
+    for path in re.findall(r"`(tests/[\w./-]+)`", text):
+        assert (ROOT / path).is_file(), path
 
 
 # -- examples are true
@@ -232,9 +252,3 @@ def test_docs_build_strict(tmp_path: Path) -> None:
     assert built == {page.name for page in PAGES}
     changelog = (tmp_path / "site" / "changelog" / "index.html").read_text("utf-8")
     assert '<h2 id="v0-1-0">' in changelog
-
-
-def test_docs_use_both_spellings() -> None:
-    text = "".join(page.read_text("utf-8") for page in PAGES)
-    assert re.search(r"^##+ .* <#[\w-]+>$", text, re.MULTILINE)
-    assert re.search(r"^##+ .* \{#[\w-]+\}$", text, re.MULTILINE)
