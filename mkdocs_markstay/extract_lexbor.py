@@ -289,9 +289,11 @@ class _Page:
         labels = _own(node, "label", panels)
         for number, panel in enumerate(panels):
             label = self.inline_text(labels[number]) if number < len(labels) else ""
-            if label:
-                yield self.section, Block("paragraph", label, lead=True)
-            yield from self.scoped(panel, "raw", depth, sectioning=sectioning)
+            for section, block in self.scoped(panel, "raw", depth, sectioning=sectioning):
+                if label:
+                    yield section, Block("paragraph", label, lead=True)
+                    label = ""
+                yield section, block
 
     def notes(
         self, node: LexborNode, depth: int, *, sectioning: bool

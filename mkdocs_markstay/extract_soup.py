@@ -124,6 +124,8 @@ class _Reader:
         # The sections that the next heading may stand under, outermost first.
         self.trail: tuple[Section, ...] = ()
         self.buffer: list[str | None] = []
+        # Tab labels that wait for the first block of their panel.
+        self.labels: list[str] = []
         self.depth = 0
         self.makers = {
             "list": self._list,
@@ -155,6 +157,8 @@ class _Reader:
 
     def _add(self, kind: str, text: str, *, lead: bool = False) -> None:
         if text:
+            self.out.extend(Block("paragraph", label, lead=True) for label in self.labels)
+            self.labels = []
             self.out.append(Block(kind, text, lead))
 
     def _element(self, tag: Tag, loose: str) -> Task:
@@ -226,10 +230,12 @@ class _Reader:
     def _blocks(self, nodes: Iterable[PageElement]) -> Task:
         """Return the blocks of some nodes, instead of adding them to a section."""
         before, self.out = self.out, []
+        labels, self.labels = self.labels, []
         self.depth += 1
         yield self._content(nodes, "paragraph")
         self.depth -= 1
         blocks, self.out = self.out, before
+        self.labels = labels
         return blocks
 
     def _joined(self, tag: Tag) -> Task:
@@ -289,11 +295,14 @@ class _Reader:
         labels += [None] * (len(panels) - len(labels))
         before = self.out, self.trail
         for label, panel in zip(labels, panels, strict=False):
-            if label is not None:
-                self._add("paragraph", _inline(label), lead=True)
+            waiting = [*self.labels]
+            if label is not None and (text := _inline(label)):
+                self.labels.append(text)
             self.depth += 1
             yield self._content(panel.contents, "raw")
             self.depth -= 1
+            # A panel without blocks leaves its label behind.
+            self.labels = waiting if self.labels else []
             self.out, self.trail = before
 
     def _footnotes(self, tag: Tag) -> Task:

@@ -29,6 +29,8 @@ FURNITURE: tuple[str, ...] = (
     "progress",
     "meter",
     "[hidden]",
+    '[style*="display:none"]',
+    '[style*="display: none"]',
     '[aria-hidden="true"]',
     # Python-Markdown: permalinks, contents list, footnote marks
     "a.headerlink",
@@ -48,6 +50,14 @@ FURNITURE: tuple[str, ...] = (
     ".md-tags",
     ".git-revision-date-localized-plugin",
     ".anchor-link",
+    # notebooks: prompts, and the copy of the code that is there for the clipboard
+    ".jp-InputPrompt",
+    ".jp-OutputPrompt",
+    ".clipboard-copy-txt",
+    "clipboard-copy",
+    # what is there to be decrypted
+    "#mkdocs-encrypted-content",
+    "#mkdocs-decrypt-form",
     # numbers that another plugin puts into headings
     ".enumerate-headings-plugin",
     # the author's own mark

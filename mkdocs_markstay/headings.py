@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
 
-from mkdocs_markstay.includes import find_directives, find_included
+from mkdocs_markstay.includes import IncludedFiles, find_directives
 from mkdocs_markstay.locate import align, find_candidates, heading_key
 from mkdocs_markstay.marks import MARK, SLUG_MARK
 
@@ -142,6 +142,7 @@ def _locate(headings: list[Heading], conversion: Conversion, source: Source) -> 
     signs = {candidate.line: candidate.sign for candidate in candidates}
     taken = set(found.values())
     free = [c.line for c in candidates if not c.doubtful and c.line not in taken]
+    pulled = _Pulled(source, lines, free)
     previous = 0
     for index, heading in enumerate(headings):
         if not heading.authored:
@@ -152,7 +153,7 @@ def _locate(headings: list[Heading], conversion: Conversion, source: Source) -> 
         else:
             later = (found[n] for n in range(index + 1, len(headings)) if n in found)
             following = max(next(later, len(lines)), previous)
-            line = _find_pulled(heading, source, lines, free, previous, following)
+            line = pulled.find(heading, previous, following)
         heading.line = line + source.offset + 1
         if not heading.place.path:
             heading.place = Place(source.path, heading.line)
@@ -199,29 +200,37 @@ def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[
     }
 
 
-def _find_pulled(
-    heading: Heading, source: Source, lines: list[str], free: list[int], first: int, last: int
-) -> int:
-    """Find the line (from 0) that brought in a heading that is not in the file as it was published.
+class _Pulled:
+    """Finds the lines that brought in headings which are not in the file as they were published."""
 
-    ``free`` are the lines that could be headings and are none of the others.
-    """
-    directives = find_directives(lines, first, last)
-    for directive in directives:
-        hit = None
-        if not directive.generates:
-            hit = find_included(directive, heading_key(heading.source_text), source.roots)
-        if hit is not None:
-            via = Place(source.path, directive.line + source.offset + 1)
-            heading.place = Place(source.show(hit.file), hit.line + 1, via)
-            return directive.line
-    if directives:
-        heading.authored = not all(directive.generates for directive in directives)
-        return directives[0].line
-    if heading.number is None:
-        # Raw HTML that is nowhere in the file was put in by an extension.
-        tag = f"<h{heading.level}"
-        hits = [line for line, text in enumerate(lines) if tag in text.lower()]
-        heading.authored = bool(hits)
-        return next((line for line in hits if first <= line < last), hits[0] if hits else first)
-    return next((line for line in free if first <= line < last), first)
+    def __init__(self, source: Source, lines: list[str], free: list[int]) -> None:
+        self.source = source
+        self.lines = lines
+        # Lines that could be headings and are none of those that were found.
+        self.free = free
+        self.included = IncludedFiles(source.roots)
+        # The last heading that was found in an included file: the directive's line, its own.
+        self.last = (-1, -1)
+
+    def find(self, heading: Heading, first: int, last: int) -> int:
+        """Find the line (from 0) in ``lines[first:last]``; headings come in order."""
+        directives = find_directives(self.lines, first, last)
+        written = [directive for directive in directives if not directive.generates]
+        for directive in written:
+            hit = self.included.find(directive, heading_key(heading.source_text))
+            # A file that is included twice: its headings begin anew.
+            if hit is not None and (directive.line, hit.line) > self.last:
+                self.last = (directive.line, hit.line)
+                via = Place(self.source.path, directive.line + self.source.offset + 1)
+                heading.place = Place(self.source.show(hit.file), hit.line + 1, via)
+                return directive.line
+        if directives:
+            heading.authored = bool(written)
+            return directives[0].line
+        if heading.number is None:
+            # Raw HTML that is nowhere in the file was put in by an extension.
+            tag = f"<h{heading.level}"
+            hits = [line for line, text in enumerate(self.lines) if tag in text.lower()]
+            heading.authored = bool(hits)
+            return next((line for line in hits if first <= line < last), hits[0] if hits else first)
+        return next((line for line in self.free if first <= line < last), first)

@@ -60,31 +60,42 @@ def find_directives(lines: Sequence[str], first: int, last: int) -> list[Directi
     return found
 
 
-def find_included(directive: Directive, key: str, roots: Sequence[Path]) -> IncludedLine | None:
-    """Look for a heading (given by its `heading_key`) in the files that a directive names.
+class IncludedFiles:
+    """The files that the directives of one page name, read at most once."""
 
-    None if it is in none of them, or twice in one.
-    """
-    for file in _files(directive, roots):
-        try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, ValueError):
-            continue
-        hits = [
-            candidate.line
-            for candidate in find_candidates(text)
-            if candidate.text == key and not candidate.doubtful
-        ]
-        if len(hits) == 1:
-            return IncludedLine(file, hits[0])
-    return None
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = roots
+        self._lines: dict[Path, dict[str, list[int]]] = {}
 
+    def find(self, directive: Directive, key: str) -> IncludedLine | None:
+        """Look for a heading (given by its `heading_key`) in the files that a directive names.
 
-def _files(directive: Directive, roots: Sequence[Path]) -> list[Path]:
-    # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
-    names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
-    files = (root / name for name in dict.fromkeys(names) if name for root in roots)
-    return list(islice(filter(_is_file, files), _FILES_READ))
+        None if it is in none of them, or twice in one.
+        """
+        for file in self._files(directive):
+            hits = self._headings(file).get(key, [])
+            if len(hits) == 1:
+                return IncludedLine(file, hits[0])
+        return None
+
+    def _headings(self, file: Path) -> dict[str, list[int]]:
+        if file not in self._lines:
+            found: dict[str, list[int]] = {}
+            try:
+                text = file.read_text(encoding="utf-8-sig")
+            except (OSError, ValueError):
+                text = ""
+            for candidate in find_candidates(text):
+                if not candidate.doubtful:
+                    found.setdefault(candidate.text, []).append(candidate.line)
+            self._lines[file] = found
+        return self._lines[file]
+
+    def _files(self, directive: Directive) -> list[Path]:
+        # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
+        names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
+        files = (root / name for name in dict.fromkeys(names) if name for root in self._roots)
+        return list(islice(filter(_is_file, files), _FILES_READ))
 
 
 def _is_file(path: Path) -> bool:

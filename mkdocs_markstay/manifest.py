@@ -178,7 +178,7 @@ def _section_record(
         "title": section.title,
         "path": path,
         "level": section.level,
-        "url": page.url + "#" + quote(section.section_id, safe=""),
+        "url": page.url + "#" + quote(section.section_id, safe=_FRAGMENT),
         "source": page.source,
         "line": page.lines.get(section.section_id, 1),
         "aliases": [],
@@ -236,6 +236,8 @@ def to_json(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
+# What may stand as it is in a URL behind the #.
+_FRAGMENT = "!$&'()*+,;=:@/?~"
 _PARTS = ("pages", "sections", "passages", "lines", "identity")
 
 

@@ -231,6 +231,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.build: _Build | None = None
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
+        self.page: MkDocsPage | None = None
         self.text = ""
         self.body = ""
 
@@ -323,6 +324,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_page_read_source(self, *, page: MkDocsPage, config: MkDocsConfig) -> str | None:
         """Read a file that is not UTF-8 as far as possible, and say so."""
         del config
+        self.page = page
         self.text = ""
         try:
             self.text = page.file.content_string
@@ -335,8 +337,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         return None
 
     @event_priority(FIRST)
-    def _on_page_markdown_first(self, /, markdown: str, **_: Any) -> str:
+    def _on_page_markdown_first(
+        self, /, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, **_: Any
+    ) -> str:
         """Keep what the author wrote."""
+        if self.page is not page:  # a plugin's own kind of page, a blog post, reads itself
+            self.on_page_read_source(page=page, config=config)
         self.body = markdown
         return markdown
 
@@ -495,7 +501,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if page.file.abs_src_path:
             roots.insert(0, Path(page.file.abs_src_path).parent)
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
-        roots += [Path(base) for base in ([bases] if isinstance(bases, str) else bases)]
+        roots += map(Path, bases if isinstance(bases, (list, tuple)) else [bases])
         return Source(self._path(page), front_matter, self.body, tuple(roots), _relative)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mkdocs_markstay.manifest import Page, PageRecords, Policy, Publication
     from mkdocs_markstay.sections import Section
 
+# What mkdocs-encryptcontent-plugin leaves of a page.
+_ENCRYPTED = re.compile(r"""\bid=["']?mkdocs-encrypted-content\b""")
 _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
@@ -46,7 +48,7 @@ def read_published(
     There are no records where the page's prose is not in the HTML.
     """
     region = find_region(html)
-    if region is None:
+    if region is None or _ENCRYPTED.search(region):
         message = (
             "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"
@@ -71,8 +73,8 @@ def _check_lost(state: PageState, sections: Sequence[Section]) -> Iterator[Findi
     for section_id, line in state.lines.items():
         if section_id not in present:
             message = (
-                f"section id {show(section_id)} is not in the published page: another plugin or"
-                " the theme took it away, so the manifest leaves the section out"
+                f"section id {show(section_id)} is not in the published page: it is hidden, or"
+                " another plugin or the theme took it away; the manifest leaves the section out"
             )
             yield Finding(state.path, line, "lost-id", message)
 

@@ -93,19 +93,23 @@ def read_heading(raw: str) -> HeadingText:
     elif text.endswith("}") and not _escaped(text, len(text) - 1):
         # Without the id at the end, attr_list would now take these braces.
         text = text[:-1] + _LITERAL_BRACE
-    stray = next((token for token in tokens if token.stray), None)
-    if stray is not None:
+    stray = next((token.stray for token in tokens if token.stray), "")
+    if stray:
         # The spelling is not where an id can stand, so it stays visible.
-        problem = Problem("misplaced-id", stray.stray)
-        return HeadingText(raw, title, attributes, None, problem, ids[0])
+        misplaced = Problem("misplaced-id", stray)
+        return HeadingText(raw, title, attributes, None, misplaced, ids[0])
+    in_braces = [token.brace for token in tokens if token.ids]
+    problem: Problem | None
     if len(ids) > 1:
         problem = Problem("two-ids", f"has {len(ids)} ids: {', '.join(map(show, ids[:3]))}")
-        return HeadingText(text, title, attributes, None, problem, ids[0])
-    brace = any(token.brace for token in tokens if token.ids)
-    found = check_id(ids[0]) or (_check_mangled(ids[0]) if brace else None)
-    if found is not None:
-        return HeadingText(text, title, attributes, None, found, ids[0])
-    return HeadingText(text, title, attributes, ids[0])
+    else:
+        problem = check_id(ids[0]) or (_check_mangled(ids[0]) if in_braces[0] else None)
+    if problem is None:
+        return HeadingText(text, title, attributes, ids[0])
+    if in_braces == [True] and problem.code in ("malformed-id", "two-ids"):
+        # attr_list reads it in its own way: another plugin that wrote it may need that.
+        text = raw
+    return HeadingText(text, title, attributes, None, problem, ids[0])
 
 
 def check_id(section_id: str) -> Problem | None:
