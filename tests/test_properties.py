@@ -288,7 +288,7 @@ def test_a_build_fails_exactly_for_errors(tmp_path: Path) -> None:
 _GOOD = {
     f"docs/{name}.md": f"# Page {name}\n\nIntro *{name}*.\n\n## One <#one>\n\n- a\n- b\n\n"
     f"### Zwei Ü <#zwei>\n\n```py\nx = 1  # (1)!\n```\n\n| a |\n|---|\n| {name} |\n\n"
-    f"> ## In {{#in-{name}}}\n>\n> text[^n]\n\n[^n]: Note.\n\n{'long text. ' * 400}\n"
+    f"> ## In <#in>\n>\n> text[^n]\n\n[^n]: Note.\n\n{'long text. ' * 400}\n"
     for name in ("index", "b", "a/index", "a/z", "c-1", "Ä")
 }
 
@@ -345,15 +345,15 @@ def test_hostile_ids_are_findings(hostile: str, tmp_path: Path) -> None:
     failed = build_site(tmp_path, Site(pages))
     assert failed.verdict == 1
     assert {found.path for found in failed.findings if found.level == "error"} == set(pages)
-    assert all(line.isprintable() for line in _all_text(failed))
+    assert [line for line in _all_text(failed) if not line.isprintable()] == []
     assert max(map(len, failed.log)) < 1000
-    warned = build_site(tmp_path, Site(pages, plugin=WARNINGS))
+    # Even if that is allowed, nothing of it becomes an anchor, but what was written as HTML.
+    warned = build_site(tmp_path, Site(pages, plugin=WARNINGS), _mark_slugs)
     assert warned.manifest is not None
-    assert all(row["section_id"].isprintable() for row in warned.manifest["sections"])
-    # What an author writes as HTML is the author's; what is written as an id is text.
+    assert {row["page_id"] for row in warned.manifest["sections"]} <= {"3"}
     for number in (0, 1, 2, 4):
         tree = html5lib.parse(warned.html(f"{number}/index.html"), namespaceHTMLElements=False)
-        assert not [e for e in tree.iter("script", "img") if number == 2 or e.get("id")]
+        assert {element.get("id", "SLUG")[:4] for element in tree.iter()} == {"SLUG"}
 
 
 @pytest.mark.parametrize(
@@ -446,9 +446,9 @@ def test_time_is_linear(name: str, unit: str) -> None:
 
 def _time(function: Callable[[str], object], unit: str, size: int) -> float:
     text = unit * (size // len(unit))
-    before = time.perf_counter()
+    before = time.process_time()
     function(text)
-    return time.perf_counter() - before
+    return time.process_time() - before
 
 
 # -- passages
@@ -528,8 +528,11 @@ def test_an_inserted_block_changes_few_passages() -> None:
         before = Counter(passage.text for passage in split_passages(blocks, Sizes(), "group"))
         after = Counter(passage.text for passage in split_passages(longer, Sizes(), "group"))
         changed[(before - after).total()] += 1
-    assert max(changed) <= 3, changed
-    assert sum(count for number, count in changed.items() if number <= 2) >= 0.99 * 600, changed
+    # Counted with the passage that the new block came into. A run of blocks that is longer
+    # than the maximum is cut anew, which now and then moves a fourth or fifth passage.
+    assert max(changed) <= 5, changed
+    assert sum(count for number, count in changed.items() if number <= 2) >= 0.985 * 600, changed
+    assert sum(count for number, count in changed.items() if number <= 3) >= 0.995 * 600, changed
 
 
 # -- bugs that were found
