@@ -7,8 +7,9 @@ id is gone before any slug, title or contents list is made of the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
@@ -92,6 +93,9 @@ class _TakeIds(Treeprocessor):
                     if line.lstrip().startswith("#")
                 ]
 
+        if any((element.text or "").startswith("{") for element in root.iter("p")):
+            _find_ids_below(root, conversion)
+
 
 class _MarkHeadings(Treeprocessor):
     def __init__(self, md: Markdown, current: _Current) -> None:
@@ -141,6 +145,24 @@ def _take_id(element: Element, conversion: Conversion) -> int:
     conversion.headings.append(RenderedHeading(raw, written))
     element.set(MARK, str(number))
     return number
+
+
+def _find_ids_below(root: Element, conversion: Conversion) -> None:
+    """Notice ids that stand on the line after their heading, where they are no ids."""
+    for parent in root.iter():
+        for element, following in pairwise(parent):
+            number = element.get(MARK)
+            if number is None or following.tag != "p" or element.get("id"):
+                continue
+            heading = conversion.headings[int(number)]
+            below = read_heading((following.text or "").strip())
+            if heading.written.problem is None and below.section_id and not below.title:
+                message = f"has its id '{below.section_id}' on the next line, where it is no id"
+                heading.written = replace(
+                    heading.written,
+                    problem=Problem("misplaced-id", message),
+                    wanted=below.section_id,
+                )
 
 
 def _is_page(md: Any) -> bool:  # the library's registries are not typed

@@ -251,6 +251,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Add the Markdown extension and begin a build, unless one is under way."""
         others = [e for e in config.markdown_extensions if not isinstance(e, MarkstayExtension)]
         config.markdown_extensions = [*others, self.extension]  # type: ignore[list-item]
+        for plugin in config.plugins.values():
+            _clean_slugs(plugin)
         if self.build is None or not self.build.depth:
             self.build = self._begin(config)
         return config
@@ -608,6 +610,22 @@ def _clean_title(page: MkDocsPage) -> None:
         read = read_heading(title)
         if read.section_id is not None:
             page.title = read.title
+
+
+def _clean_slugs(plugin: BasePlugin[Any]) -> None:
+    """Keep ids out of the addresses of blog posts, which Material makes from raw headings."""
+    options: Any = getattr(plugin, "config", None) or {}
+    slugify_title = options.get("post_slugify")
+    if slugify_title is None or hasattr(slugify_title, "of_markstay"):
+        return
+
+    def slugify_clean(title: str, separator: str) -> str:
+        read = read_heading(title)
+        slug: str = slugify_title(title if read.section_id is None else read.title, separator)
+        return slug
+
+    slugify_clean.of_markstay = True  # type: ignore[attr-defined]
+    options["post_slugify"] = slugify_clean
 
 
 def _relative(path: Path) -> str:

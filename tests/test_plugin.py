@@ -14,6 +14,8 @@ import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
 from site_builder import Site, build_site, run_mkdocs, write_site
 
 if TYPE_CHECKING:
@@ -232,6 +234,19 @@ def test_serve_warns_goes_on_and_recovers(tmp_path: Path) -> None:
             server.wait(10)
 
 
+def test_a_draft_is_served_but_in_no_manifest(tmp_path: Path) -> None:
+    files = {"docs/index.md": "# A <#a>\n\nShown.\n", "docs/d.md": "# D\n\n## No id\n\nDraft.\n"}
+    write_site(tmp_path, Site(files, config={"draft_docs": "d.md"}))
+    config = load_config(str(tmp_path / "mkdocs.yml"))
+    config.plugins.on_startup(command="serve", dirty=False)
+    build(config, serve_url="http://127.0.0.1:8000/")
+    config.plugins.on_shutdown()
+    manifest = (tmp_path / "site" / "passages.json").read_text()
+    assert "Shown." in manifest
+    assert "d.md" not in manifest
+    assert "Draft." in (tmp_path / "site" / "d" / "index.html").read_text()
+
+
 # -- options
 
 
@@ -385,6 +400,28 @@ def test_a_failed_dirty_build_leaves_the_published_site(tmp_path: Path) -> None:
     assert after.places == ["docs/b.md:3 missing-id"]
     assert after.pages() == before.pages()
     assert after.manifest is not None
+
+
+def test_an_id_on_the_line_below(tmp_path: Path) -> None:
+    built = build_site(tmp_path, Site({"docs/index.md": "# A\n\n## B\n{: #c }\n\ntext\n"}))
+    assert built.places == ["docs/index.md:3 misplaced-id"]
+    assert built.findings[0].message.endswith("Write: ## B <#c>")
+
+
+@pytest.mark.parametrize("plugins", [["blog", "markstay"], ["markstay", "blog"]])
+def test_the_address_of_a_blog_post_has_no_id(tmp_path: Path, plugins: list[str]) -> None:
+    post = "---\ndate: 2026-01-02\n---\n\n# {}\n\nLead.\n"
+    files = {
+        "docs/index.md": "# Home\n",
+        "docs/blog/index.md": "# Blog\n",
+        "docs/blog/posts/one.md": post.format("Post one <#first>"),
+        "docs/blog/posts/two.md": post.format("Post two {#second}"),
+    }
+    site = Site(files, config={"theme": "material", "plugins": plugins})
+    built = build_site(tmp_path, site)
+    assert built.manifest is not None, built.log
+    urls = [page["url"] for page in built.manifest["pages"] if "posts/" in page["source"]]
+    assert urls == ["blog/2026/01/02/post-one/", "blog/2026/01/02/post-two/"]
 
 
 def test_a_title_that_another_plugin_set_shows_no_id(tmp_path: Path) -> None:

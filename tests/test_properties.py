@@ -347,13 +347,18 @@ def test_hostile_ids_are_findings(hostile: str, tmp_path: Path) -> None:
     assert {found.path for found in failed.findings if found.level == "error"} == set(pages)
     assert [line for line in _all_text(failed) if not line.isprintable()] == []
     assert max(map(len, failed.log)) < 1000
-    # Even if that is allowed, nothing of it becomes an anchor, but what was written as HTML.
+    # Even if that is allowed, it stays inside one attribute at most.
     warned = build_site(tmp_path, Site(pages, plugin=WARNINGS), _mark_slugs)
     assert warned.manifest is not None
-    assert {row["page_id"] for row in warned.manifest["sections"]} <= {"3"}
-    for number in (0, 1, 2, 4):
+    assert not {row["page_id"] for row in warned.manifest["sections"]} & {"0", "4"}
+    for number in range(5):
         tree = html5lib.parse(warned.html(f"{number}/index.html"), namespaceHTMLElements=False)
-        assert {element.get("id", "SLUG")[:4] for element in tree.iter()} == {"SLUG"}
+        heading = next(tree.iter("h2"), None)
+        if heading is not None and not set(hostile) & set("<>'\" "):
+            assert set(heading.keys()) <= {"id"}
+            assert len(heading) == 0
+        if number in (0, 4):
+            assert {element.get("id", "SLUG")[:4] for element in tree.iter()} == {"SLUG"}
 
 
 @pytest.mark.parametrize(
@@ -385,63 +390,64 @@ def test_an_id_that_is_accepted_is_harmless(text: str) -> None:
 
 # -- linear time
 
-_MEGABYTE = 1_000_000
-
 
 def _align(text: str) -> object:
     candidates = find_candidates(text)
     return align([candidate.text for candidate in candidates[::2]], candidates)
 
 
-_FUNCTIONS: dict[str, tuple[Callable[[str], object], tuple[str, ...]]] = {
-    "read_heading": (
-        lambda text: read_heading(text) and read_heading("{" + text + "}"),
-        ("#", "<", "{", "}", "`", "``a`b", "<!--", "<#a>", "(<#a> ", "\\", "{#", "{#a} ", "{a=\"b ", " ",
-         "`` `", "\\<#", "## a {.b} "),
+def _region(text: str) -> object:
+    return find_region("<span data-markstay-begin hidden></span>" + text)
+
+
+def _split_table(text: str) -> object:
+    return split_block(Block("table", f"| a |\n| --- |\n{text}"), Sizes(0, 50, 100))
+
+
+# Name: the function, a megabyte's part that it is tried with, what that part is made of.
+_LINEAR: dict[str, tuple[Callable[[str], object], float, tuple[str, ...]]] = {
+    "read": (
+        read_heading,
+        1,
+        ("#", "<", "}", "`", "``a`b", "<!--", "<#a>", "\\", "{#", "{#a} ", '{a="b ', " ", "## a {.b} "),
     ),
-    "find_candidates": (
+    "read in braces": (lambda text: read_heading("{" + text + "}"), 1, ("{", "a", "#a ", "a=", '"')),
+    "find": (
         find_candidates,
-        ("#", "#\n", "<", "<h2", "<h2>", "<h2>\n", "`", "```x\n", "~~~\n", "<!--", "<!-- x\n", "<pre\n",
-         "- ", "> ", "1. ", "[^1]: ", "a\n-\n", "-\n", "\n", "## a\n"),
+        1,
+        ("#", "<", "<h2", "<h2>", "`", "```x\n", "~~~\n", "<!--", "<!-- x\n", "<pre\n", "- ", "> ", "1. ",
+         "[^1]: ", "\n"),
     ),
-    "align": (_align, ("## a\n", "```x\n## a\n", "a\n=\n", "<h2>\n")),
-    "find_region": (
-        lambda text: find_region("<span data-markstay-begin hidden></span>" + text),
-        ("<", "<span ", "<span\n", "<span data-markstay-begin ", "</span>", "x", "data-markstay-begin "),
+    "find many": (find_candidates, 0.3, ("#\n", "<h2>\n", "a\n-\n", "-\n", "## a\n")),
+    "align": (_align, 0.2, ("## a\n", "```x\n## a\n", "a\n=\n")),
+    "region": (_region, 1, ("<", "<span ", "<span\n", "<span data-markstay-begin ", "</span>", "x")),
+    "split prose": (
+        lambda text: split_block(Block("paragraph", "x" + text), Sizes()),
+        0.3,
+        ("#", "`", "\n- ", "a. ", "x\n\n", "x"),
     ),
-    "split_block": (
-        lambda text: (
-            split_block(Block("paragraph", "x" + text), Sizes()),
-            split_block(Block("code", f"```\n{text}\n```"), Sizes()),
-            split_block(Block("table", f"| a |\n| --- |\n{text}"), Sizes(0, 50, 100)),
-        ),
-        ("#", "`", "\n", "a. ", "\n- ", "| --- |\n", "| a |\n", "x\n\n"),
+    "split code": (
+        lambda text: split_block(Block("code", f"```\n{text}\n```"), Sizes()), 0.3, ("x\n", "`")
     ),
-    "strip_annotations": (
-        strip_annotations, ("#", "(", ")", "(1", "# (1)!\n", "# (1)", "-->", "<!-- (1) -->")
-    ),
+    "split table": (_split_table, 0.2, ("| --- |\n", "| a |\n", "|")),
+    "strip": (strip_annotations, 1, ("#", "(", ")", "(1", "# (1)!\n", "-->", "<!-- (1) -->")),
+    "read <": (read_heading, 0.5, ("(<#a> ", "\\<#a> ")),
+    "region end": (_region, 0.5, ("data-markstay-end ", "<span data-markstay-end ")),
+    "strip one line": (strip_annotations, 0.5, ("(1)", "# (1)! ")),
 }  # fmt: skip
-_SLOW = [
-    ("read_heading", "\\<#a> "),
-    ("find_region", "data-markstay-end "),
-    ("find_region", "<span data-markstay-end "),
-    ("strip_annotations", "(1)"),
-]
 
 
 @pytest.mark.parametrize(
     ("name", "unit"),
-    [
-        *((name, unit) for name, (_, units) in _FUNCTIONS.items() for unit in units),
-        *_SLOW,
-    ],
+    [(name, unit) for name, (_, _, units) in _LINEAR.items() for unit in units],
     ids=ascii,
 )
 def test_time_is_linear(name: str, unit: str) -> None:
-    function = _FUNCTIONS[name][0]
-    half, whole = _time(function, unit, _MEGABYTE // 2), _time(function, unit, _MEGABYTE)
-    assert whole < 3
-    assert whole < max(3 * half, 0.5)
+    function, part, _ = _LINEAR[name]
+    whole = _time(function, unit, int(1e6 * part))
+    # Small times say nothing of growth.
+    assert whole < 0.3 or whole < 3 * _time(function, unit, int(1e6 * part / 2))
+    assert whole < 3 * part
 
 
 def _time(function: Callable[[str], object], unit: str, size: int) -> float:
