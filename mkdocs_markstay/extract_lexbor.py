@@ -7,11 +7,13 @@ walked once, without recursion for containers, so depth of nesting is no danger.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from mkdocs_markstay.furniture import strip_annotations
+from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.sections import MAX_NESTING, Block, Section
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
+_BEGIN_NAME, _END_NAME = "data-markstay-begin", "data-markstay-end"
 _SPAN = re.compile(r"""<span(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s>]*)""")
 _SPAN_END = re.compile(r"\s*</span\s*>", re.IGNORECASE)
@@ -44,8 +47,20 @@ _BLOCKS = (
     | _words("pre dl table blockquote details figure hr")
 )
 _LISTING = frozenset(("highlighttable", "codehilitetable"))
+_NOTED = "h1,h2,h3,h4,h5,h6,br,img,li input,.tabbed-set,.footnote,.admonition,.arithmatex,.filename"
+# What may stand in a list item or a cell that is read as a whole, and what may have
+# such things in it.
+_FLAT = _words("-text code kbd br img wbr")
+_FLAT_OUTSIDE = _words("a strong em b i span sup sub del ins mark abbr small u s input label")
 _CLASSED = ".tabbed-set,.footnote,.admonition,.arithmatex,.filename"
 _BLOCKS_IN_P = f"p :is({','.join(sorted(_BLOCKS))},{_CLASSED})"
+_SIMPLE_SELECTOR = re.compile(
+    r"""(?P<tag>[A-Za-z][\w-]*)?(?:[.#](?P<name>[\w-]+)|\[(?P<attribute>[\w-]+)(?:\*?="[^"]*")?\])?"""
+)
+# What keeps a paragraph open where a block begins, or is none of those that close one.
+_MAY_HOLD_P_OPEN = re.compile(
+    r"<(?:legend|marquee|applet|object|button|math|svg|search|dialog)\b", re.IGNORECASE
+)
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 _FENCE = re.compile("`{3,}")
 _BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
@@ -62,13 +77,25 @@ def check_selector(selector: str) -> str:
 
 def find_region(page: str) -> str | None:
     """Cut the region between the marks out of a published page; None if a mark is missing."""
-    begin = next(_marks(page, "data-markstay-begin"), None)
-    if begin is None:
+    span = find_region_span(page)
+    return None if span is None else page[span[0] : span[1]]
+
+
+def find_region_span(page: str) -> tuple[int, int] | None:
+    """Find where the region begins and ends in a published page."""
+    # The marks as the build writes them, which only a minifier changes.
+    begin, end = page.find(BEGIN), page.rfind(END)
+    if 0 <= begin < end:
+        first, last = page.find(_BEGIN_NAME), page.rfind(_END_NAME)
+        if first == begin + BEGIN.index(_BEGIN_NAME) and last == end + END.index(_END_NAME):
+            return begin + len(BEGIN), end
+    mark = next(_marks(page, _BEGIN_NAME), None)
+    if mark is None:
         return None
-    closing = _SPAN_END.match(page, begin.end())
-    start = closing.end() if closing else begin.end()
-    ends = [end.start() for end in _marks(page, "data-markstay-end") if end.start() >= start]
-    return page[start : ends[-1]] if ends else None
+    closing = _SPAN_END.match(page, mark.end())
+    start = closing.end() if closing else mark.end()
+    ends = [mark.start() for mark in _marks(page, _END_NAME) if mark.start() >= start]
+    return (start, ends[-1]) if ends else None
 
 
 def _marks(page: str, name: str) -> Iterator[re.Match[str]]:
@@ -92,8 +119,10 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     body = tree.body
     if body is None:
         return [Section("", 0, "", ())]
-    _remove(tree, ",".join(furniture))
-    return _Page(tree, body, opens).read()
+    selectors = _occurring(tuple(furniture), region)
+    if selectors:
+        _remove(tree, selectors)
+    return _Page(tree, body, opens, blocks_in_p=_MAY_HOLD_P_OPEN.search(region) is not None).read()
 
 
 def _remove(tree: LexborHTMLParser, selectors: str) -> None:
@@ -103,6 +132,25 @@ def _remove(tree: LexborHTMLParser, selectors: str) -> None:
         if node.mem_id not in gone:
             gone.add(node.mem_id)
             node.remove()
+
+
+def _occurring(selectors: tuple[str, ...], region: str) -> str:
+    """Join the selectors that can match anything: most name what is on few pages."""
+    lower = region.lower()
+    return ",".join([selector for selector, word in _words_of(selectors) if word in lower])
+
+
+@lru_cache(maxsize=64)
+def _words_of(selectors: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Give each selector with a word that stands in all HTML that it matches."""
+    return tuple((selector, _word_of(selector).lower()) for selector in selectors)
+
+
+def _word_of(selector: str) -> str:
+    match = _SIMPLE_SELECTOR.fullmatch(selector)
+    if match is None:
+        return ""
+    return match["name"] or match["attribute"] or f"<{match['tag']}"
 
 
 class _Frame(NamedTuple):
@@ -115,91 +163,109 @@ class _Frame(NamedTuple):
     path: tuple[Section, ...]
 
 
-class _Walk:
-    """Where a walk is: its node, the text gathered so far, the elements around it."""
-
-    def __init__(self, top: LexborNode, loose: str) -> None:
-        self.node = top.child
-        self.loose = loose
-        self.buffer: list[str] = []
-        self.frames: list[_Frame] = []
-
-    def flush(self) -> Iterator[Block]:
-        text = _inline("".join(self.buffer))
-        self.buffer.clear()
-        if text:
-            yield Block(self.loose, text)
-
-
 class _Page:
-    """The reading of one page."""
+    """The reading of one page.
 
-    def __init__(self, tree: LexborHTMLParser, body: LexborNode, opens: Collection[str]) -> None:
+    Blocks go to the list ``out`` that a method is given, or without one to the
+    section that holds at that place.
+    """
+
+    def __init__(
+        self,
+        tree: LexborHTMLParser,
+        body: LexborNode,
+        opens: Collection[str],
+        *,
+        blocks_in_p: bool,
+    ) -> None:
         self.body = body
         self.page = Section("", 0, "", ())
         self.sections = [self.page]
         self.section = self.page
         self.path: tuple[Section, ...] = ()
         self.footnotes: list[Block] = []
-        self.openers, self.around_openers = _find_openers(tree, opens)
+        # Tab labels that wait for the first block of their panel.
+        self.labels: list[str] = []
+        headings: list[LexborNode] = []
+        breaks: list[LexborNode] = []
+        self.ticks: dict[int, str] = {}
+        self.classed: set[int] = set()
+        classed: list[LexborNode] = []
+        for node in tree.css(_NOTED):
+            if node.tag in _HEADINGS:
+                headings.append(node)
+            elif node.tag in ("br", "img"):
+                breaks.append(node)
+            elif node.tag == "input":
+                _note_tick(node, self.ticks)
+            if node.mem_id not in self.classed and node.attributes.get("class"):
+                classed.append(node)
+                self.classed.add(node.mem_id)
+        self.openers, self.around_openers = _find_openers(headings, body, opens)
         # Elements whose text is more than that of their text nodes.
-        self.special = _ancestors(tree.css("br,img"), body)
-        self.ticks = _ticks(tree)
-        self.blocks_in_p = _ancestors(tree.css(_BLOCKS_IN_P), body)
-        self.classed = {node.mem_id for node in tree.css(_CLASSED)}
+        self.special = _ancestors(breaks, body)
+        inner = tree.css(_BLOCKS_IN_P) if blocks_in_p else classed
+        self.blocks_in_p = _ancestors(inner, body)
 
     def read(self) -> list[Section]:
-        for section, block in self.walk(self.body, "raw", 0, sectioning=True):
-            section.blocks.append(block)
+        self.walk(self.body, "raw", 0, None)
         self.page.blocks += self.footnotes
         return self.sections
 
+    def add(self, kind: str, text: str, out: list[Block] | None, *, lead: bool = False) -> None:
+        if not text:
+            return
+        if out is None:
+            out = self.section.blocks
+        if self.labels:
+            out += [Block("paragraph", label, lead=True) for label in self.labels]
+            self.labels = []
+        out.append(Block(kind, text, lead))
+
     # -- walking
 
-    def walk(
-        self, top: LexborNode, loose: str, depth: int, *, sectioning: bool = False
-    ) -> Iterator[tuple[Section, Block]]:
-        """Give the blocks in ``top``, each with the section that holds there."""
-        walk = _Walk(top, loose)
+    def walk(self, top: LexborNode, loose: str, depth: int, out: list[Block] | None) -> None:
+        """Read the content of ``top``; text that is in no block makes blocks of kind ``loose``."""
+        buffer: list[str] = []
+        frames: list[_Frame] = []
+        node = top.child
         while True:
-            node = walk.node
             if node is None:
-                if not walk.frames or not walk.frames[-1].inline:
-                    yield from ((self.section, block) for block in walk.flush())
-                if not walk.frames:
+                if buffer and not (frames and frames[-1].inline):
+                    self.add(loose, _inline("".join(buffer)), out)
+                    buffer.clear()
+                if not frames:
                     return
-                self.leave(walk)
-            elif (tag := node.tag or "") in _TEXT_OF:
-                walk.buffer.append(_TEXT_OF[tag](node))
-                walk.node = node.next
+                node, loose, _, section, path = frames.pop()
+                if section is not None:
+                    self.section, self.path = section, path
+                continue
+            tag = node.tag or ""
+            if tag in _TEXT_OF:
+                buffer.append(_TEXT_OF[tag](node))
+                node = node.next
+                continue
+            kind = self.kind(node, tag)
+            if buffer and kind != "inline":
+                self.add(loose, _inline("".join(buffer)), out)
+                buffer.clear()
+            inside = self.inside(node, kind, loose)
+            if inside is None:
+                self.make(node, kind, depth, out)
+                node = node.next
             else:
-                kind = self.kind(node, tag)
-                if kind != "inline":
-                    yield from ((self.section, block) for block in walk.flush())
-                inside = self.inside(node, kind, walk.loose)
-                if inside is not None:
-                    self.enter(walk, node, inside, inline=kind == "inline")
-                else:
-                    yield from self.make(node, kind, depth, sectioning=sectioning)
-                    walk.node = node.next
+                frames.append(self.frame(node, loose, inline=kind == "inline"))
+                node, loose = node.child, inside
 
-    def enter(self, walk: _Walk, node: LexborNode, loose: str, *, inline: bool) -> None:
-        scope: tuple[Section | None, tuple[Section, ...]] = (None, ())
+    def frame(self, node: LexborNode, loose: str, *, inline: bool) -> _Frame:
         if node.mem_id in self.around_openers and node.tag not in ("header", "hgroup"):
-            scope = self.section, self.path
-            inline = False  # the text after the heading ends with this element, too
-        walk.frames.append(_Frame(node.next, walk.loose, inline, *scope))
-        walk.node, walk.loose = node.child, loose
-
-    def leave(self, walk: _Walk) -> None:
-        frame = walk.frames.pop()
-        walk.node, walk.loose = frame.following, frame.loose
-        if frame.section is not None:
-            self.section, self.path = frame.section, frame.path
+            # The text after a heading ends with the element that the heading is in.
+            return _Frame(node.next, loose, False, self.section, self.path)
+        return _Frame(node.next, loose, inline, None, ())
 
     def kind(self, node: LexborNode, tag: str) -> str:
         """Say what ``node`` is to the walk: a kind of block, or a word of `_TAG_KINDS`."""
-        if node.mem_id in self.classed and tag not in _HEADINGS:
+        if self.classed and node.mem_id in self.classed and tag not in _HEADINGS:
             classes = _classes(node)
             for name, (kind, tags) in _CLASS_KINDS.items():
                 if name in classes and (not tags or tag in tags):
@@ -220,103 +286,117 @@ class _Page:
             return "paragraph"
         return None
 
-    def make(
-        self, node: LexborNode, kind: str, depth: int, *, sectioning: bool = False
-    ) -> Iterator[tuple[Section, Block]]:
-        """Give the blocks that ``node`` is, or holds where it is no simple block."""
-        if kind in _NESTED and depth >= MAX_NESTING:
-            text = self.inline_text(node)
-            if text:
-                yield self.section, Block("raw", text)
+    def make(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
+        """Read an element that is a block, or makes its own of what is in it."""
+        if kind == "paragraph":
+            self.add(kind, self.inline_text(node), out)
+        elif kind == "heading":
+            self.heading(node, out)
+        elif kind == "code":
+            self.add(kind, self.code(node), out)
+        elif kind in _NESTED:
+            self.make_nested(node, kind, depth, out)
+        elif kind == "math":
+            self.add(kind, self.inline_text(node), out)
+        elif kind == "filename":
+            self.add("paragraph", self.inline_text(node), out, lead=True)
+
+    def make_nested(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
+        if depth >= MAX_NESTING:
+            self.add("raw", self.inline_text(node), out)
         elif kind == "tabs":
-            yield from self.tabs(node, depth, sectioning=sectioning)
+            self.tabs(node, depth, out)
         elif kind == "footnotes":
-            yield from self.notes(node, depth, sectioning=sectioning)
+            self.notes(node, depth, out)
+        elif kind == "list":
+            self.add(kind, self.list_text(node, depth), out)
+        elif kind == "table":
+            self.add(kind, self.table(node, depth), out)
+        elif kind == "definitions":
+            self.add(kind, self.definitions(node, depth), out)
         else:
-            block = (
-                self.heading(node, sectioning=sectioning)
-                if kind == "heading"
-                else self.block(node, kind, depth)
-            )
-            if block is not None:
-                yield self.section, block
+            text = "\n\n".join([block.text for block in self.nested(node, depth)])
+            if kind == "quote" and text:
+                text = "\n".join([f"> {line}" if line else ">" for line in text.split("\n")])
+            self.add(kind, text, out)
 
     # -- blocks
 
-    def block(self, node: LexborNode, kind: str, depth: int) -> Block | None:
-        lead = kind == "filename"
-        if kind in ("none", "paragraph", "math", "filename"):
-            text = "" if kind == "none" else self.inline_text(node)
-            kind = "paragraph" if lead else kind
-        elif kind == "code":
-            text = self.code(node)
-        elif kind == "list":
-            text = self.list_text(node, depth)
-        elif kind == "definitions":
-            text = self.definitions(node, depth)
-        elif kind == "table":
-            text = self.table(node, depth)
-        else:
-            text = "\n\n".join(block.text for block in self.nested(node, depth))
-            if kind == "quote" and text:
-                text = "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))
-        return Block(kind, text, lead) if text else None
-
     def nested(self, node: LexborNode, depth: int) -> list[Block]:
-        return [block for _, block in self.walk(node, "paragraph", depth + 1)]
+        """Read the content of a part of a block."""
+        if self.is_flat(node):
+            text = self.inline_text(node)
+            return [Block("paragraph", text)] if text else []
+        blocks: list[Block] = []
+        labels, self.labels = self.labels, []
+        self.walk(node, "paragraph", depth + 1, blocks)
+        self.labels = labels
+        return blocks
 
-    def heading(self, node: LexborNode, *, sectioning: bool) -> Block | None:
+    def is_flat(self, node: LexborNode) -> bool:
+        """Whether there is only text and plain inline markup in ``node``; False if in doubt."""
+        child = node.child
+        while child is not None:
+            tag = child.tag
+            if tag not in _FLAT:
+                if tag not in _FLAT_OUTSIDE or child.mem_id in self.classed:
+                    return False
+                inner = child.child
+                while inner is not None:
+                    if inner.tag not in _FLAT or inner.mem_id in self.classed:
+                        return False
+                    inner = inner.next
+            elif self.classed and child.mem_id in self.classed:
+                return False
+            child = child.next
+        return True
+
+    def heading(self, node: LexborNode, out: list[Block] | None) -> None:
         title = self.inline_text(node)
         section_id = self.openers.get(node.mem_id)
-        if section_id is None or not sectioning:
-            return Block("paragraph", title, lead=True) if title else None
-        title = title.replace("\n", " ")
+        if section_id is None or out is not None:
+            self.add("paragraph", title, out, lead=True)
+            return
         if not section_id:
             self.section, self.path = self.page, ()
-            return None
+            return
+        title = title.replace("\n", " ")
         level = int((node.tag or "h1")[1])
-        above = tuple(section for section in self.path if section.level < level)
-        titles = (*(section.title for section in above), title)
+        above = tuple([section for section in self.path if section.level < level])
+        titles = (*[section.title for section in above], title)
         self.section = Section(section_id, level, title, titles)
         self.path = (*above, self.section)
         self.sections.append(self.section)
-        return None
 
-    def tabs(
-        self, node: LexborNode, depth: int, *, sectioning: bool
-    ) -> Iterator[tuple[Section, Block]]:
+    def tabs(self, node: LexborNode, depth: int, out: list[Block] | None) -> None:
         panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
         labels = _own(node, "label", panels)
         for number, panel in enumerate(panels):
+            waiting = self.labels
             label = self.inline_text(labels[number]) if number < len(labels) else ""
-            for section, block in self.scoped(panel, "raw", depth, sectioning=sectioning):
-                if label:
-                    yield section, Block("paragraph", label, lead=True)
-                    label = ""
-                yield section, block
+            self.labels = [*waiting, label] if label else waiting
+            self.scoped(panel, "raw", depth, out)
+            # A panel without blocks leaves its label behind.
+            self.labels = waiting if self.labels else []
 
-    def notes(
-        self, node: LexborNode, depth: int, *, sectioning: bool
-    ) -> Iterator[tuple[Section, Block]]:
+    def notes(self, node: LexborNode, depth: int, out: list[Block] | None) -> None:
         held = self.section, self.path
         self.section, self.path = self.page, ()
-        for item in (item for child in _children(node, "ol") for item in _children(child, "li")):
-            if sectioning and item.mem_id in self.around_openers:
-                yield from self.scoped(item, "paragraph", depth, sectioning=sectioning)
+        for item in [item for child in _children(node, "ol") for item in _children(child, "li")]:
+            if out is None and item.mem_id in self.around_openers:
+                self.scoped(item, "paragraph", depth, out)
                 continue
             place = len(self.footnotes)
-            text = "\n\n".join(block.text for block in self.nested(item, depth))
+            text = "\n\n".join([block.text for block in self.nested(item, depth)])
             if text:
                 # Before the notes of a footnote element in this one.
                 self.footnotes.insert(place, Block("footnote", text))
         self.section, self.path = held
 
-    def scoped(
-        self, node: LexborNode, loose: str, depth: int, *, sectioning: bool
-    ) -> Iterator[tuple[Section, Block]]:
+    def scoped(self, node: LexborNode, loose: str, depth: int, out: list[Block] | None) -> None:
         """Walk ``node`` as a container of its own: sections in it end with it."""
         held = self.section, self.path
-        yield from self.walk(node, loose, depth + 1, sectioning=sectioning)
+        self.walk(node, loose, depth + 1, out)
         self.section, self.path = held
 
     # -- text
@@ -359,8 +439,7 @@ class _Page:
                 items.append((f"{number}. {tick}" if ordered else f"- {tick}", []))
                 number += 1
             if inner:  # a list directly in a list is a part of the item before it
-                made = self.make(child, self.kind(child, child.tag or ""), depth + 1)
-                items[-1][1].extend(block for _, block in made)
+                self.make(child, self.kind(child, child.tag or ""), depth + 1, items[-1][1])
             else:
                 items[-1][1].extend(self.nested(child, depth))
         return "\n".join(marker + _indent(_item(blocks)) for marker, blocks in items if blocks)
@@ -435,22 +514,28 @@ _TEXT_OF: dict[str, Callable[[LexborNode], str]] = {
 
 
 def _find_openers(
-    tree: LexborHTMLParser, opens: Collection[str]
+    headings: Iterable[LexborNode], body: LexborNode, opens: Collection[str]
 ) -> tuple[dict[int, str], set[int]]:
     """Find the headings that open sections ("" for the page's own h1), and what is around them."""
     openers: dict[int, str] = {}
+    found: list[LexborNode] = []
+    noted: set[int] = set()
     seen: set[str] = set()
     first_h1 = True
-    headings = tree.css("h1,h2,h3,h4,h5,h6")
     for node in headings:
+        if node.mem_id in noted:
+            continue
+        noted.add(node.mem_id)
         section_id = node.attributes.get("id") or ""
         if section_id in opens and section_id not in seen:
             seen.add(section_id)
             openers[node.mem_id] = section_id
+            found.append(node)
         elif node.tag == "h1" and first_h1:
             openers[node.mem_id] = ""
+            found.append(node)
         first_h1 = first_h1 and node.tag != "h1"
-    return openers, _ancestors((node for node in headings if node.mem_id in openers), tree.body)
+    return openers, _ancestors(found, body)
 
 
 def _ancestors(nodes: Iterable[LexborNode], top: LexborNode | None) -> set[int]:
@@ -466,16 +551,15 @@ def _ancestors(nodes: Iterable[LexborNode], top: LexborNode | None) -> set[int]:
     return found
 
 
-def _ticks(tree: LexborHTMLParser) -> dict[int, str]:
-    """Map list items to the checkbox in them: `[x] ` or `[ ] `."""
-    ticks: dict[int, str] = {}
-    for box in tree.css('li input[type="checkbox" i]'):
-        item = box.parent
-        while item is not None and item.tag != "li" and item.tag not in _LISTS:
-            item = item.parent
-        if item is not None and item.tag == "li":
-            ticks.setdefault(item.mem_id, "[x] " if "checked" in box.attributes else "[ ] ")
-    return ticks
+def _note_tick(box: LexborNode, ticks: dict[int, str]) -> None:
+    """Map the list item that a checkbox is in to `[x] ` or `[ ] `."""
+    if (box.attributes.get("type") or "").lower() != "checkbox":
+        return
+    item = box.parent
+    while item is not None and item.tag != "li" and item.tag not in _LISTS:
+        item = item.parent
+    if item is not None and item.tag == "li":
+        ticks.setdefault(item.mem_id, "[x] " if "checked" in box.attributes else "[ ] ")
 
 
 def _own(

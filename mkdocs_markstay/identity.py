@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,26 +45,35 @@ def digest_values(values: Any) -> str:
     return digest_text(text)
 
 
+class ChunkIds:
+    """Makes the ids of the passages of one referent, UUIDs of version 8.
+
+    ``language`` is empty for the site's default language.
+    """
+
+    def __init__(self, publication: str, language: str, referent: str) -> None:
+        self._start = sha256(f"{_PREFIX}\n{publication}\n{language}\n{referent}\n".encode())
+
+    def make(self, position: int, digest: str) -> str:
+        """Make the id of a passage.
+
+        ``position`` counts the passages of the referent from 0, ``digest`` is the
+        64 hex digits of its text's digest.
+        """
+        hashed = self._start.copy()
+        hashed.update(f"{position}\n{digest}".encode())
+        text = hashed.hexdigest()
+        # The version of the UUID is 8, its variant that of RFC 9562.
+        variant = "89ab"[int(text[16], 16) & 3]
+        return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
+
+
 def make_chunk_id(
     publication: str, language: str, referent: str, position: int, text_digest: str
 ) -> str:
-    """Make the id of one passage, a UUID of version 8.
-
-    ``language`` is empty for the site's default language; ``position`` counts the
-    passages of one referent from 0; ``text_digest`` is what `digest_text` returns.
-    """
-    lines = (
-        _PREFIX,
-        publication,
-        language,
-        referent,
-        str(position),
-        text_digest.removeprefix("sha256:"),
-    )
-    raw = bytearray(sha256("\n".join(lines).encode()).digest()[:16])
-    raw[6] = raw[6] & 0x0F | 0x80  # version 8
-    raw[8] = raw[8] & 0x3F | 0x80  # the variant of RFC 9562
-    return str(UUID(bytes=bytes(raw)))
+    """Make the id of one passage; ``text_digest`` is what `digest_text` returns."""
+    digest = text_digest.removeprefix("sha256:")
+    return ChunkIds(publication, language, referent).make(position, digest)
 
 
 # What a record says of itself, and what may change without anybody's copy going stale.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.locate import find_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+    from os import PathLike
 
 # Lines that a neighbour replaces by other text.
 _DIRECTIVE = re.compile(r"-8<-|\{%|\{\{|\{!|\{\*|^[ \t>]*:::|<!--[ \t]*material/")
@@ -63,7 +64,7 @@ def find_directives(lines: Sequence[str], first: int, last: int) -> list[Directi
 class IncludedFiles:
     """The files that the directives of one page name, read at most once."""
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[str | PathLike[str]]) -> None:
         self._roots = roots
         self._lines: dict[Path, dict[str, list[int]]] = {}
 
@@ -94,7 +95,8 @@ class IncludedFiles:
     def _files(self, directive: Directive) -> list[Path]:
         # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
         names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
-        files = (root / name for name in dict.fromkeys(names) if name for root in self._roots)
+        roots = [Path(root) for root in self._roots]
+        files = (root / name for name in dict.fromkeys(names) if name for root in roots)
         return list(islice(filter(_is_file, files), _FILES_READ))
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # What may stand before a heading in a line: quotes, list items, definitions, footnotes.
 _PREFIX = re.compile(r"[ \t>]*(?:(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]\s]{1,99}\]:)[ \t]+[ \t>]*)*")
-_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
+_UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
+_UNDERLINE_STARTS = frozenset("=- \t>")
 _RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -54,8 +55,8 @@ class Location:
 def find_candidates(text: str) -> list[Candidate]:
     """Collect all lines of a Markdown text that could be headings, in order."""
     lines = text.split("\n")
-    doubtful = _mask(lines)
-    found = []
+    masked = _mask(lines) if "```" in text or "~~~" in text or "<" in text else set()
+    found: list[Candidate] = []
     for number, line in enumerate(lines):
         if "#" in line:
             prefix = _PREFIX.match(line)
@@ -63,7 +64,7 @@ def find_candidates(text: str) -> list[Candidate]:
             if line.startswith("#", start):
                 title = line[start:].lstrip("#")
                 sign = "#" * min(len(line) - start - len(title), 6)
-                found.append(Candidate(number, heading_key(title), number in doubtful, sign))
+                found.append(Candidate(number, heading_key(title), number in masked, sign))
                 continue
         if "<" in line and (tag := _RAW.search(line)):
             # A raw heading may go on in the lines below; its first words are enough.
@@ -71,14 +72,14 @@ def find_candidates(text: str) -> list[Candidate]:
             end = inner.lower().find("</h")
             inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
             key = heading_key(unescape(_TAG.sub("", inner)))
-            found.append(Candidate(number, key, number in doubtful, f"<h{tag[1]}"))
-            continue
-        below = lines[number + 1].lstrip(" \t>") if number + 1 < len(lines) else ""
-        if below.startswith(("=", "-")) and _UNDERLINE.fullmatch(below):
-            prefix = _PREFIX.match(line)
-            title = line[prefix.end() if prefix else 0 :]
-            if title.strip():
-                found.append(Candidate(number, heading_key(title), number in doubtful))
+            found.append(Candidate(number, key, number in masked, f"<h{tag[1]}"))
+        elif line[:1] in _UNDERLINE_STARTS and number and _UNDERLINE.fullmatch(line):
+            title = lines[number - 1]
+            prefix = _PREFIX.match(title)
+            title = title[prefix.end() if prefix else 0 :]
+            taken = found and found[-1].line == number - 1
+            if title.strip() and not taken:
+                found.append(Candidate(number - 1, heading_key(title), number - 1 in masked))
     return found
 
 

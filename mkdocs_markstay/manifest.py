@@ -1,7 +1,7 @@
-"""The passage manifest: its records, and how they are written and read.
+"""The passage manifest: how it is written and read.
 
-Records are made page by page and written to a temporary file at once, so a site of
-any size needs little memory. The fields are described in ``docs/manifest.md``.
+The records of a page go to a temporary file at once, so a site of any size needs
+little memory. The fields are described in ``docs/manifest.md``.
 """
 
 from __future__ import annotations
@@ -9,236 +9,40 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urljoin
+from urllib.parse import unquote
 
 from mkdocs_markstay import __version__
-from mkdocs_markstay.identity import (
-    IDENTITY_VERSION,
-    digest_record,
-    digest_text,
-    digest_values,
-    make_chunk_id,
-    make_referent,
+from mkdocs_markstay.records import (
+    PageText,
+    Policy,
+    Publication,
+    Record,
+    flatten,
+    identity_line,
+    to_json,
 )
-from mkdocs_markstay.passages import Sizes, split_passages
-from mkdocs_markstay.sections import TEXT_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from mkdocs_markstay.sections import Section
 
 JSON_NAME = "passages.json"
 JSONL_NAME = "passages.jsonl"
 NAMES = {"json": JSON_NAME, "jsonl": JSONL_NAME}
 SCHEMA = "https://mkdocs-markstay/schema/passages-1.json"
 
-Record = dict[str, Any]
-
 
 class ManifestError(Exception):
     """A manifest that cannot be read. The message is for people."""
 
 
-@dataclass(frozen=True)
-class Policy:
-    """The logic by which passages are made: when it moves, every text may have moved."""
-
-    furniture: tuple[str, ...]
-    sizes: Sizes = Sizes()
-    granularity: str = "group"
-
-    def to_record(self) -> Record:
-        """Give the policy as the manifest states it."""
-        values: Record = {
-            "identity": IDENTITY_VERSION,
-            "text": TEXT_VERSION,
-            "granularity": self.granularity,
-            "min_chars": self.sizes.min_chars,
-            "target_chars": self.sizes.target_chars,
-            "max_chars": self.sizes.max_chars,
-            "furniture": list(self.furniture),
-        }
-        return {**values, "digest": digest_values(values)}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Policy:
-        """Read the policy of a manifest."""
-        sizes = Sizes(record["min_chars"], record["target_chars"], record["max_chars"])
-        return cls(tuple(record["furniture"]), sizes, record["granularity"])
-
-
-@dataclass(frozen=True)
-class Publication:
-    """What all records of a site share.
-
-    ``default_language`` is the language whose passages have chunk ids without a language.
-    """
-
-    name: str
-    default_language: str
-    version: str | None = None
-    site_url: str | None = None
-
-
-@dataclass(frozen=True)
-class Page:
-    """A published page. ``url`` is relative to the site, ``source`` to the docs folder.
-
-    ``lines`` gives the line of each section id that somebody wrote; other sections
-    are generated. ``furniture`` holds selectors for this page alone.
-    """
-
-    page_id: str
-    title: str
-    url: str
-    language: str
-    source: str
-    generated: bool = False
-    furniture: tuple[str, ...] = ()
-    lines: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class PageRecords:
-    """The records of one page, in the order of the document.
-
-    ``lines`` are the passages once more, each self-contained: see `flatten`.
-    """
-
-    page: Record
-    sections: list[Record]
-    passages: list[Record]
-    lines: list[Record]
-
-
-def make_records(
-    page: Page, sections: Sequence[Section], publication: Publication, policy: Policy
-) -> PageRecords:
-    """Make the records of one page from its sections, the page itself first."""
-    language = "" if page.language == publication.default_language else page.language
-    page_record: Record = {
-        "page_id": page.page_id,
-        "title": page.title,
-        "url": page.url,
-        "lang": page.language,
-        "source": page.source,
-        "generated": page.generated,
-        "furniture": list(page.furniture),
-    }
-    records = PageRecords(page_record, [], [], [])
-    for section in sections:
-        referent = make_referent(page.page_id, section.section_id)
-        if section.section_id:
-            records.sections.append(_section_record(page, section, sections, referent))
-        passages = split_passages(section.blocks, policy.sizes, policy.granularity)
-        for position, passage in enumerate(passages):
-            text = passage.text
-            text_digest = digest_text(text)
-            record: Record = {
-                "chunk_id": make_chunk_id(
-                    publication.name, language, referent, position, text_digest
-                ),
-                "referent": referent,
-                "lang": page.language,
-                "position": position,
-                "kinds": passage.kinds,
-                "text": text,
-                "text_digest": text_digest,
-                "record_digest": "",
-                "blocks": [
-                    {"stay": None, "digest": digest_text(block.text)} for block in passage.blocks
-                ],
-            }
-            above = records.sections[-1] if section.section_id else None
-            flat = flatten(record, above, page_record, publication)
-            record["record_digest"] = flat["record_digest"]
-            records.passages.append(record)
-            records.lines.append(flat)
-    return records
-
-
-def _section_record(
-    page: Page, section: Section, sections: Sequence[Section], referent: str
-) -> Record:
-    path = list(section.path)
-    # Under no h1 of its own, a section stands under the page's title.
-    top = next((s for s in sections if s.path == section.path[:1]), None)
-    if top is None or top.level != 1:
-        path.insert(0, page.title)
-    return {
-        "referent": referent,
-        "page_id": page.page_id,
-        "section_id": section.section_id,
-        "lang": page.language,
-        "title": section.title,
-        "path": path,
-        "level": section.level,
-        "url": page.url + "#" + quote(section.section_id, safe=_FRAGMENT),
-        "source": page.source,
-        "line": page.lines.get(section.section_id, 1),
-        "aliases": [],
-        "generated": page.generated or section.section_id not in page.lines,
-    }
-
-
-def flatten(
-    passage: Record, section: Record | None, page: Record, publication: Publication
-) -> Record:
-    """Make the self-contained record of a passage, a line of ``passages.jsonl``.
-
-    Every key is always there and has one type; no list is ever empty.
-    """
-    url = (section or page)["url"]
-    page_url = page["url"]
-    if publication.site_url:
-        base = publication.site_url.rstrip("/") + "/"
-        url, page_url = urljoin(base, url), urljoin(base, page_url)
-    flat: Record = {
-        "chunk_id": passage["chunk_id"],
-        "referent": passage["referent"],
-        "position": passage["position"],
-        "text": passage["text"],
-        "text_digest": passage["text_digest"],
-        "record_digest": "",
-        "kinds": passage["kinds"],
-        "title": section["title"] if section else page["title"],
-        "path": section["path"] if section else [page["title"]],
-        "level": section["level"] if section else 0,
-        "url": url,
-        "section_id": section["section_id"] if section else "",
-        "generated": section["generated"] if section else page["generated"],
-        "page_id": page["page_id"],
-        "page_title": page["title"],
-        "page_url": page_url,
-        "lang": page["lang"],
-        "source": page["source"],
-        "line": section["line"] if section else 1,
-        "publication": publication.name,
-        "version": publication.version or "",
-        "blocks": [
-            {"stay": block["stay"] or "", "digest": block["digest"]} for block in passage["blocks"]
-        ],
-    }
-    flat["record_digest"] = digest_record(flat)
-    return flat
-
-
 # -- writing
 
 
-def to_json(record: Any) -> str:
-    """Write a value as the manifest does: compact, in its own key order, not escaped."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-
-
-# What may stand as it is in a URL behind the #.
-_FRAGMENT = "!$&'()*+,;=:@/?~"
-_PARTS = ("pages", "sections", "passages", "lines", "identity")
+_PART_OF = {"pages": "page", "sections": "sections", "passages": "passages"}
 
 
 class ManifestWriter:
@@ -258,21 +62,15 @@ class ManifestWriter:
         """Give the temporary file back."""
         self._spool.close()
 
-    def add(self, records: PageRecords) -> None:
+    def add(self, url: str, page_id: str, language: str, text: PageText) -> None:
         """Keep the records of a page."""
-        page, flat = records.page, records.lines
-        parts = (
-            to_json(page),
-            ",\n".join(map(to_json, records.sections)),
-            ",\n".join(map(to_json, records.passages)),
-            "".join(to_json(record) + "\n" for record in flat),
-            "".join(map(_identity_line, flat)),
-        )
+        parts = [part.encode("utf-8", "replace") for part in text]
         self._spool.seek(0, os.SEEK_END)
         places = [self._spool.tell()]
         for part in parts:
-            places.append(places[-1] + self._spool.write(part.encode("utf-8", "replace")))
-        self._index[page["url"]] = ((page["page_id"], page["lang"]), tuple(places))
+            places.append(places[-1] + len(part))
+        self._spool.write(b"".join(parts))
+        self._index[url] = ((page_id, language), tuple(places))
 
     def load_previous(self, folder: Path, policy: Policy) -> str:
         """Keep the records of the build before, or say why that is not possible.
@@ -290,7 +88,8 @@ class ManifestWriter:
         if not manifest.header["complete"]:
             return f"{JSON_NAME} was not complete either"
         for records in manifest.pages:
-            self.add(records)
+            page = records.page
+            self.add(page["url"], page["page_id"], page["lang"], records.to_text())
         return ""
 
     def write(
@@ -325,10 +124,10 @@ class ManifestWriter:
     def _json(self, header: Record) -> Iterator[bytes]:
         lines = [f'"{key}":{to_json(value)}' for key, value in header.items()]
         yield ("{\n" + ",\n".join(lines)).encode()
-        for part in _PARTS[:3]:
+        for part in ("pages", "sections", "passages"):
             yield f',\n"{part}":['.encode()
             separator = b"\n"
-            for records in self._read(part):
+            for records in self._read(_PART_OF[part]):
                 if records:
                     yield separator
                     yield records
@@ -338,7 +137,7 @@ class ManifestWriter:
 
     def _read(self, part: str) -> Iterator[bytes]:
         """Give one part of the records of every page, in the order of page ids and languages."""
-        number = _PARTS.index(part)
+        number = PageText._fields.index(part)
         for _, places in sorted(self._index.values()):
             self._spool.seek(places[number])
             yield self._spool.read(places[number + 1] - places[number])
@@ -352,11 +151,7 @@ def page_file(folder: Path, url: str) -> Path:
 
 def digest_passages(lines: Iterable[Record]) -> str:
     """Digest all passages of a site: equal means that nothing changed."""
-    return _digest_parts(_identity_line(line).encode() for line in lines)
-
-
-def _identity_line(line: Record) -> str:
-    return f"{line['chunk_id']} {line['record_digest']}\n"
+    return _digest_parts(identity_line(line).encode() for line in lines)
 
 
 def _digest_parts(parts: Iterable[bytes]) -> str:
@@ -380,6 +175,29 @@ def _write_file(path: Path, parts: Iterator[bytes]) -> None:
 
 
 # -- reading
+
+
+@dataclass(frozen=True)
+class PageRecords:
+    """The records of one page that were read, in the order of the document.
+
+    ``lines`` are the passages once more, each self-contained: see `flatten`.
+    """
+
+    page: Record
+    sections: list[Record]
+    passages: list[Record]
+    lines: list[Record]
+
+    def to_text(self) -> PageText:
+        """Write the records again."""
+        return PageText(
+            to_json(self.page),
+            ",\n".join(map(to_json, self.sections)),
+            ",\n".join(map(to_json, self.passages)),
+            "".join(to_json(line) + "\n" for line in self.lines),
+            "".join(map(identity_line, self.lines)),
+        )
 
 
 @dataclass(frozen=True)
@@ -442,7 +260,7 @@ def _read_data(data: Any, name: str) -> Manifest:
             records.lines.append(flatten(row, section, records.page, publication))
     except (KeyError, TypeError, AttributeError) as error:
         raise ManifestError(f"{name} is damaged: {error!r} in its records") from None
-    header = {key: data[key] for key in data if key not in _PARTS}
+    header = {key: data[key] for key in data if key not in _PART_OF}
     return Manifest(header, list(pages.values()))
 
 

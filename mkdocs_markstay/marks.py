@@ -21,4 +21,4 @@ _BUILDING = re.compile(rf' (?:{MARK}="\d*"|{SLUG_MARK}="")')
 
 def strip_marks(html: str) -> str:
     """Take the building marks out of HTML; the two published ones stay."""
-    return _BUILDING.sub("", html) if "data-markstay-" in html else html
+    return _BUILDING.sub("", html) if MARK in html or SLUG_MARK in html else html

@@ -12,6 +12,7 @@ from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from os import PathLike
     from pathlib import Path
 
 _PAGE_ID = re.compile(r"[^\s#/]+(?:/[^\s#/]+)*")
@@ -31,7 +32,7 @@ class Source:
     path: str
     front_matter: str
     body: str
-    roots: tuple[Path, ...]
+    roots: tuple[str | PathLike[str], ...]
     show: Callable[[Path], str]
 
     @property
@@ -117,8 +118,8 @@ def check_replaced(source: Source, markdown: str) -> list[Finding]:
     return [Finding(source.path, line, "page-error", message)]
 
 
-def decode(raw: bytes, path: str) -> tuple[str, list[Finding]]:
-    """Decode a file as far as it is UTF-8, and say where it is not."""
+def decode(raw: bytes, name: Callable[[], str]) -> tuple[str, list[Finding]]:
+    """Decode a file as far as it is UTF-8, and say where it is not; ``name`` gives its path."""
     findings = []
     try:
         text = raw.decode("utf-8-sig")
@@ -126,8 +127,10 @@ def decode(raw: bytes, path: str) -> tuple[str, list[Finding]]:
         text = raw.decode("utf-8-sig", "replace")
         line = raw.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8"
-        findings.append(Finding(path, line, "not-utf-8", message))
-    return text.replace("\r\n", "\n").replace("\r", "\n"), findings
+        findings.append(Finding(name(), line, "not-utf-8", message))
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, findings
 
 
 def _check_page_id(value: object) -> str:

@@ -58,16 +58,18 @@ class Passage:
     @property
     def text(self) -> str:
         """The exact text: that of the blocks, joined by a blank line."""
-        return "\n\n".join(block.text for block in self.blocks)
+        return "\n\n".join([block.text for block in self.blocks])
 
     @property
     def kinds(self) -> list[str]:
         """The kinds of the blocks, each once, in order of appearance."""
-        return list(dict.fromkeys(block.kind for block in self.blocks))
+        return list(dict.fromkeys([block.kind for block in self.blocks]))
 
 
 def split_passages(blocks: Sequence[Block], sizes: Sizes, granularity: str) -> list[Passage]:
     """Divide the blocks of one section into passages; footnotes and prose never mix."""
+    if granularity == "group" and _short(blocks, sizes):
+        return [Passage(tuple(blocks))] if blocks else []
     notes = [block for block in blocks if block.kind == "footnote"]
     prose = [block for block in blocks if block.kind != "footnote"]
     return [
@@ -76,6 +78,16 @@ def split_passages(blocks: Sequence[Block], sizes: Sizes, granularity: str) -> l
         if part
         for group in _divide(part, sizes, granularity)
     ]
+
+
+def _short(blocks: Sequence[Block], sizes: Sizes) -> bool:
+    """Whether blocks are one passage: what most sections are, told quickly."""
+    length = -2
+    for block in blocks:
+        length += len(block.text) + 2
+        if length > sizes.target_chars or block.kind == "footnote":
+            return False
+    return True
 
 
 def split_block(block: Block, sizes: Sizes) -> list[Block]:

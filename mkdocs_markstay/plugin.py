@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,9 +30,6 @@ from mkdocs_markstay.manifest import (
     JSON_NAME,
     NAMES,
     ManifestWriter,
-    Page,
-    Policy,
-    Publication,
 )
 from mkdocs_markstay.marks import BEGIN, END, strip_marks
 from mkdocs_markstay.page_source import (
@@ -43,6 +41,7 @@ from mkdocs_markstay.page_source import (
 )
 from mkdocs_markstay.passages import GRANULARITIES, Sizes
 from mkdocs_markstay.published import PageState, read_published
+from mkdocs_markstay.records import Page, Policy, Publication
 from mkdocs_markstay.sectionids import read_heading
 
 if TYPE_CHECKING:
@@ -326,17 +325,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_page_read_source(self, *, page: MkDocsPage, config: MkDocsConfig) -> str | None:
         """Read a file that is not UTF-8 as far as possible, and say so."""
         del config
-        self.page = page
-        self.text = ""
+        self.page, self.text = page, ""
         try:
-            self.text = page.file.content_string
-        except UnicodeDecodeError:
-            self.text, findings = decode(page.file.content_bytes, self._path(page))
-            self._build.findings += findings
-            return self.text
-        except (OSError, ValueError):  # MkDocs says it better
-            pass
-        return None
+            raw = page.file.content_bytes
+        except OSError:  # MkDocs says it better
+            return None
+        self.text, findings = decode(raw, lambda: self._path(page))
+        self._build.findings += findings
+        return self.text
 
     @event_priority(FIRST)
     def _on_page_markdown_first(
@@ -491,24 +487,31 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def _path(self, page: MkDocsPage) -> str:
         file = page.file
-        if file.generated_by is None and file.abs_src_path and Path(file.abs_src_path).exists():
-            return _relative(Path(file.abs_src_path))
+        if file.generated_by is None and file.abs_src_path and os.path.exists(file.abs_src_path):
+            return _relative(file.abs_src_path)
         return file.src_uri
 
     def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
         front_matter = ""
         if self.text.endswith(self.body):
             front_matter = self.text[: len(self.text) - len(self.body)]
-        roots = [Path(config.docs_dir), Path(config.config_file_path or ".").parent, Path()]
-        if page.file.abs_src_path:
-            roots.insert(0, Path(page.file.abs_src_path).parent)
+        own = os.path.dirname(page.file.abs_src_path) if page.file.abs_src_path else ""
+        home = os.path.dirname(config.config_file_path or "")
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
-        roots += map(Path, bases if isinstance(bases, (list, tuple)) else [bases])
-        return Source(self._path(page), front_matter, self.body, tuple(roots), _relative)
+        bases = bases if isinstance(bases, (list, tuple)) else [bases]
+        roots = (own, config.docs_dir, home, "", *bases)
+        return Source(self._path(page), front_matter, self.body, roots, _relative)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
-        """Render a page or two of each template without content, to learn the theme's ids."""
+        """Learn which of the pages' ids the theme has, too, before anything is written.
+
+        Where an id stands in a template, a page or two of each template are rendered
+        without content. An id that a theme makes in another way is found in the page.
+        """
         build = self._build
+        mine = {section_id for state in build.pages.values() for section_id in state.lines}
+        if mine.isdisjoint(_ids_in_templates(config.theme.dirs)):
+            return frozenset()
         rendered: dict[str, int] = {}
         ids: set[str] = set()
         pages = [
@@ -548,7 +551,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build = self._build
         facts = Page(
             state.page_id,
-            " ".join(str(page.title or "").split()),
+            " ".join(str(page.title or "").encode("utf-8", "replace").decode().split()),
             page.url,
             state.language,
             page.file.src_uri,
@@ -556,12 +559,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             state.furniture,
             state.lines,
         )
-        records, findings = read_published(
+        text, findings = read_published(
             output, facts, state, build.writer.publication, build.policy
         )
         build.findings += findings
-        if records is not None:
-            build.writer.add(records)
+        if text is not None:
+            build.writer.add(page.url, state.page_id, state.language, text)
 
     def _report(self, config: MkDocsConfig) -> None:
         """Log the findings so far, and fail the build if they are errors."""
@@ -628,12 +631,23 @@ def _clean_slugs(plugin: BasePlugin[Any]) -> None:
     options["post_slugify"] = slugify_clean
 
 
-def _relative(path: Path) -> str:
+def _ids_in_templates(folders: list[str]) -> set[str]:
+    ids: set[str] = set()
+    for folder in folders:
+        for path in Path(folder).rglob("*.html"):
+            ids.update(count_ids(path.read_text(encoding="utf-8", errors="replace")))
+    return ids
+
+
+def _relative(path: str | Path) -> str:
     """Name a file as a person in the current folder would."""
-    try:
-        return Path(os.path.relpath(path)).as_posix()
-    except ValueError:  # another drive
-        return path.as_posix()
+    text, here = os.fspath(path), os.getcwd()
+    if text.startswith(here + os.sep):
+        text = text[len(here) + 1 :]
+    else:
+        with suppress(ValueError):  # another drive
+            text = os.path.relpath(text)
+    return text.replace(os.sep, "/")
 
 
 def _warnings_counted() -> bool:

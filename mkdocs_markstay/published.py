@@ -8,15 +8,15 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.checks import check_theme, count_ids
-from mkdocs_markstay.extract_lexbor import extract, find_region
+from mkdocs_markstay.extract_lexbor import extract, find_region_span
 from mkdocs_markstay.findings import Finding
-from mkdocs_markstay.manifest import make_records
+from mkdocs_markstay.records import write_page
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mkdocs_markstay.manifest import Page, PageRecords, Policy, Publication
+    from mkdocs_markstay.records import Page, PageText, Policy, Publication
     from mkdocs_markstay.sections import Section
 
 # What mkdocs-encryptcontent-plugin leaves of a page.
@@ -42,13 +42,14 @@ class PageState:
 
 def read_published(
     html: str, page: Page, state: PageState, publication: Publication, policy: Policy
-) -> tuple[PageRecords | None, list[Finding]]:
+) -> tuple[PageText | None, list[Finding]]:
     """Read a page's HTML as it is published: its records for the manifest, and findings.
 
     There are no records where the page's prose is not in the HTML.
     """
-    region = find_region(html)
-    if region is None or _ENCRYPTED.search(region):
+    span = find_region_span(html)
+    region = html[span[0] : span[1]] if span else ""
+    if span is None or _ENCRYPTED.search(region):
         message = (
             "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"
@@ -59,13 +60,16 @@ def read_published(
     # What UTF-8 cannot hold is published as character references.
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
     sections = extract(text, opens, (*policy.furniture, *state.furniture))
-    outside = html.replace(region, "", 1)
     findings = [
-        *check_theme(state.path, state.lines, set(count_ids(outside))),
+        *check_theme(state.path, state.lines, _ids_outside(html, span) if state.lines else ()),
         *_check_lost(state, sections),
         *_check_leaks(state, region, sections, page.title),
     ]
-    return make_records(page, sections, publication, policy), findings
+    return write_page(page, sections, publication, policy), findings
+
+
+def _ids_outside(html: str, span: tuple[int, int]) -> set[str]:
+    return {*count_ids(html[: span[0]]), *count_ids(html[span[1] :])}
 
 
 def _check_lost(state: PageState, sections: Sequence[Section]) -> Iterator[Finding]:

@@ -81,6 +81,8 @@ class _Token:
 
 def read_heading(raw: str) -> HeadingText:
     """Read the text of one heading and take the section id out of it."""
+    if "{" not in raw and "<" not in raw:
+        return HeadingText(raw, raw)
     tokens, rest = _read_tail(raw)
     ids = [section_id for token in reversed(tokens) for section_id in token.ids]
     attributes = " ".join(token.attributes for token in reversed(tokens) if token.attributes)

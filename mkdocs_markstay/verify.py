@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mkdocs_markstay.manifest import Manifest, PageRecords, Record
+    from mkdocs_markstay.manifest import Manifest, PageRecords
+    from mkdocs_markstay.records import Record
     from mkdocs_markstay.sections import Section
 
 

@@ -16,9 +16,10 @@ import pytest
 
 from mkdocs_markstay.findings import CODES, LEVELS
 from mkdocs_markstay.identity import digest_text, make_chunk_id
-from mkdocs_markstay.manifest import Page, Policy, Publication, make_records, read_manifest
+from mkdocs_markstay.manifest import read_manifest
 from mkdocs_markstay.passages import Sizes, split_passages
 from mkdocs_markstay.plugin import MarkstayConfig, SizesConfig
+from mkdocs_markstay.records import Page, Policy, Publication, write_page
 from mkdocs_markstay.sections import Block, Section
 
 if TYPE_CHECKING:
@@ -139,8 +140,8 @@ def test_manifest_fields_have_rows(section_id: str, fields: list[str]) -> None:
 def test_fields_of_lines_have_rows() -> None:
     sections = [Section("", 0, "", (), [Block("paragraph", "Text.")])]
     page = Page("index", "Title", "", "en", "index.md")
-    made = make_records(page, sections, Publication("p", "en"), Policy(()))
-    assert rows(part(read("manifest.md"), "jsonl")) == list(made.lines[0])
+    made = write_page(page, sections, Publication("p", "en"), Policy(()))
+    assert rows(part(read("manifest.md"), "jsonl")) == list(json.loads(made.lines))
 
 
 def own_headings(page: Path) -> list[str]:

@@ -16,11 +16,10 @@ from site_builder import Built, Site, build_site, run_mkdocs, write_site
 from mkdocs_markstay.manifest import (
     ManifestError,
     ManifestWriter,
-    Policy,
-    Publication,
     digest_passages,
     read_manifest,
 )
+from mkdocs_markstay.records import Policy, Publication
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -267,7 +266,8 @@ def test_round_trip(tmp_path: Path) -> None:
     manifest = read_manifest(path)
     writer = ManifestWriter(manifest.publication)
     for records in manifest.pages[::-1]:
-        writer.add(records)
+        page = records.page
+        writer.add(page["url"], page["page_id"], page["lang"], records.to_text())
     before = built.manifest_bytes
     path.unlink()
     writer.write(tmp_path / "site", ["json"], manifest.policy, complete=True, preview=False)
