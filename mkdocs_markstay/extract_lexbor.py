@@ -47,20 +47,22 @@ _BLOCKS = (
     | _words("pre dl table blockquote details figure hr")
 )
 _LISTING = frozenset(("highlighttable", "codehilitetable"))
-_NOTED = "h1,h2,h3,h4,h5,h6,br,img,li input,.tabbed-set,.footnote,.admonition,.arithmatex,.filename"
 # What may stand in a list item or a cell that is read as a whole, and what may have
 # such things in it.
 _FLAT = _words("-text code kbd br img wbr")
 _FLAT_OUTSIDE = _words("a strong em b i span sup sub del ins mark abbr small u s input label")
 _CLASSED = ".tabbed-set,.footnote,.admonition,.arithmatex,.filename"
+# What keeps a paragraph open where a block begins, or is none of those that close one.
+_MAY_HOLD_P_OPEN = _words("legend marquee applet object math search dialog")
+_NOTED = ",".join((*sorted(_HEADINGS), "br", "img", "li input", _CLASSED, *_MAY_HOLD_P_OPEN))
 _BLOCKS_IN_P = f"p :is({','.join(sorted(_BLOCKS))},{_CLASSED})"
 _SIMPLE_SELECTOR = re.compile(
-    r"""(?P<tag>[A-Za-z][\w-]*)?(?:[.#](?P<name>[\w-]+)|\[(?P<attribute>[\w-]+)(?:\*?="[^"]*")?\])?"""
+    r"""([A-Za-z][\w-]*)?(?:\.([\w-]+)|\#([\w-]+)|\[([\w-]+)(?:\*?="[^"]*")?\])?""", re.VERBOSE
 )
-# What keeps a paragraph open where a block begins, or is none of those that close one.
-_MAY_HOLD_P_OPEN = re.compile(
-    r"<(?:legend|marquee|applet|object|button|math|svg|search|dialog)\b", re.IGNORECASE
-)
+# For lower-case HTML. What is found too much, in text say, does no harm.
+_TAG_NAME = re.compile(r"<([a-z][\w-]*)")
+_CLASS_VALUE = re.compile(r"""class\s*=\s*("[^"]*|'[^']*|[^\s>]*)""")
+_QUOTES = re.compile("[\"']")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}\s*")
 _FENCE = re.compile("`{3,}")
 _BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
@@ -122,7 +124,7 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     selectors = _occurring(tuple(furniture), region)
     if selectors:
         _remove(tree, selectors)
-    return _Page(tree, body, opens, blocks_in_p=_MAY_HOLD_P_OPEN.search(region) is not None).read()
+    return _Page(tree, body, opens).read()
 
 
 def _remove(tree: LexborHTMLParser, selectors: str) -> None:
@@ -137,20 +139,28 @@ def _remove(tree: LexborHTMLParser, selectors: str) -> None:
 def _occurring(selectors: tuple[str, ...], region: str) -> str:
     """Join the selectors that can match anything: most name what is on few pages."""
     lower = region.lower()
-    return ",".join([selector for selector, word in _words_of(selectors) if word in lower])
+    tags = set(_TAG_NAME.findall(lower))
+    classes = set(_QUOTES.sub(" ", " ".join(set(_CLASS_VALUE.findall(lower)))).split())
+    return ",".join(
+        [
+            selector
+            for selector, tag, name, word in _parts_of(selectors)
+            if (not tag or tag in tags)
+            and (not name or name in classes)
+            and (not word or word in lower)
+        ]
+    )
 
 
 @lru_cache(maxsize=64)
-def _words_of(selectors: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Give each selector with a word that stands in all HTML that it matches."""
-    return tuple((selector, _word_of(selector).lower()) for selector in selectors)
-
-
-def _word_of(selector: str) -> str:
-    match = _SIMPLE_SELECTOR.fullmatch(selector)
-    if match is None:
-        return ""
-    return match["name"] or match["attribute"] or f"<{match['tag']}"
+def _parts_of(selectors: tuple[str, ...]) -> tuple[tuple[str, str, str, str], ...]:
+    """Give with each selector the tag, the class and the word that all its matches have."""
+    parts = []
+    for selector in selectors:
+        match = _SIMPLE_SELECTOR.fullmatch(selector)
+        tag, name, own, attribute = match.groups("") if match else ("", "", "", "")
+        parts.append((selector, tag.lower(), name.lower(), (own or attribute).lower()))
+    return tuple(parts)
 
 
 class _Frame(NamedTuple):
@@ -170,14 +180,7 @@ class _Page:
     section that holds at that place.
     """
 
-    def __init__(
-        self,
-        tree: LexborHTMLParser,
-        body: LexborNode,
-        opens: Collection[str],
-        *,
-        blocks_in_p: bool,
-    ) -> None:
+    def __init__(self, tree: LexborHTMLParser, body: LexborNode, opens: Collection[str]) -> None:
         self.body = body
         self.page = Section("", 0, "", ())
         self.sections = [self.page]
@@ -186,25 +189,25 @@ class _Page:
         self.footnotes: list[Block] = []
         # Tab labels that wait for the first block of their panel.
         self.labels: list[str] = []
-        headings: list[LexborNode] = []
-        breaks: list[LexborNode] = []
         self.ticks: dict[int, str] = {}
-        self.classed: set[int] = set()
-        classed: list[LexborNode] = []
+        noted: dict[str, list[LexborNode]] = {"heading": [], "break": [], "classed": []}
+        blocks_in_p = False
         for node in tree.css(_NOTED):
-            if node.tag in _HEADINGS:
-                headings.append(node)
-            elif node.tag in ("br", "img"):
-                breaks.append(node)
-            elif node.tag == "input":
+            tag = node.tag or ""
+            if tag in _HEADINGS:
+                noted["heading"].append(node)
+            elif tag in ("br", "img"):
+                noted["break"].append(node)
+            elif tag == "input":
                 _note_tick(node, self.ticks)
-            if node.mem_id not in self.classed and node.attributes.get("class"):
-                classed.append(node)
-                self.classed.add(node.mem_id)
-        self.openers, self.around_openers = _find_openers(headings, body, opens)
+            else:
+                noted["classed"].append(node)
+                blocks_in_p = blocks_in_p or tag in _MAY_HOLD_P_OPEN
+        self.classed = {node.mem_id for node in noted["classed"]}
+        self.openers, self.around_openers = _find_openers(noted["heading"], body, opens)
         # Elements whose text is more than that of their text nodes.
-        self.special = _ancestors(breaks, body)
-        inner = tree.css(_BLOCKS_IN_P) if blocks_in_p else classed
+        self.special = _ancestors(noted["break"], body)
+        inner = tree.css(_BLOCKS_IN_P) if blocks_in_p else noted["classed"]
         self.blocks_in_p = _ancestors(inner, body)
 
     def read(self) -> list[Section]:

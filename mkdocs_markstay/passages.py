@@ -61,9 +61,9 @@ class Passage:
         return "\n\n".join([block.text for block in self.blocks])
 
     @property
-    def kinds(self) -> list[str]:
+    def kinds(self) -> tuple[str, ...]:
         """The kinds of the blocks, each once, in order of appearance."""
-        return list(dict.fromkeys([block.kind for block in self.blocks]))
+        return tuple(dict.fromkeys([block.kind for block in self.blocks]))
 
 
 def split_passages(blocks: Sequence[Block], sizes: Sizes, granularity: str) -> list[Passage]:

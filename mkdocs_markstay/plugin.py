@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mkdocs.commands.build import get_context
 from mkdocs.config import base
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
 
+    from mkdocs_markstay.conversion import Conversion
+
 # Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
 # the prefix of a plugin's logger, so that an editor can follow `path:line`.
 log = logging.getLogger("mkdocs.plugins.markstay")
@@ -65,6 +67,8 @@ FIRST, LAST = 10_000, -10_000
 _MANY = 20
 # How many pages of each template are rendered to learn the theme's ids.
 _PAGES_PROBED = 2
+# How many pages are kept until they are read together.
+_PAGES_AT_ONCE = 32
 _SMALLEST_MAXIMUM = 100
 
 
@@ -201,6 +205,17 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     """Read the finished site again with the second extractor and compare."""
 
 
+class _Unread(NamedTuple):
+    """A page that was rendered and has not been read yet: its HTML, with and without marks."""
+
+    page: MkDocsPage
+    html: str
+    content: str
+    markdown: str
+    conversion: Conversion | None
+    source: Source
+
+
 @dataclass
 class _Build:
     """What one build gathers, with the builds of other languages in it."""
@@ -210,6 +225,8 @@ class _Build:
     rules: Rules
     exclude: GitIgnoreSpec
     theme_ids: frozenset[str] = frozenset()
+    unread: list[_Unread] = field(default_factory=list)
+    published: list[tuple[str, Page, PageState]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     pages: dict[str, PageState] = field(default_factory=dict)
     page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -228,6 +245,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.extension = MarkstayExtension()
         self.extension.recording = True
         self.build: _Build | None = None
+        self.mkdocs_config: MkDocsConfig | None = None
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
         self.page: MkDocsPage | None = None
@@ -248,6 +266,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     @event_priority(-100)  # after plugins that set up Markdown
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Add the Markdown extension and begin a build, unless one is under way."""
+        self.mkdocs_config = config
         others = [e for e in config.markdown_extensions if not isinstance(e, MarkstayExtension)]
         config.markdown_extensions = [*others, self.extension]  # type: ignore[list-item]
         for plugin in config.plugins.values():
@@ -275,6 +294,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> Environment:
         """Report what was found in all pages, before anything is written."""
         build = self._build
+        self._read_sources(config)
         build.theme_ids = self._probe_theme(env, config, files)
         for state in build.pages.values():
             build.findings += check_theme(state.path, state.lines, build.theme_ids)
@@ -285,6 +305,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     @event_priority(FIRST)
     def _on_post_build_first(self, *, config: MkDocsConfig) -> None:
         """Report what was found in the published pages."""
+        self._read_published()
         self._report(config)
 
     @event_priority(LAST)
@@ -316,6 +337,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build = self.build
         if build is not None:
             if not isinstance(error, _FindingsError):
+                assert self.mkdocs_config is not None
+                self._read_sources(self.mkdocs_config)
                 self._log(judge(build.findings, self.config.findings))
             self._end()
 
@@ -356,45 +379,17 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_page_content(
         self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files
     ) -> str:
-        """Read the headings of a page and check them."""
+        """Take the marks out of a page's content, and note the page for reading."""
         del files
-        build, file = self._build, page.file
+        build = self._build
         conversion, self.extension.conversion = self.extension.conversion, None
-        content = strip_marks(html)
         _clean_title(page)
         source = self._source(page, config)
-        options = read_page_options(page.meta, source)
-        if not options.included or build.exclude.match_file(file.src_uri):
-            return content
-        build.findings += options.findings
-        replaced = check_replaced(source, page.markdown or "")
-        if replaced:
-            build.findings += replaced
-            return content
-        headings = read_headings(html, conversion, source)
-        if file.generated_by is not None and not build.rules.generated:
-            for heading in headings:
-                heading.authored = False
-        build.findings += check_headings(headings, build.rules)
-        build.findings += check_taken(headings, content)
-        if file.inclusion.is_excluded():  # type: ignore[no-untyped-call] # a draft that only `serve` shows
-            return content
-        language = getattr(file, "locale_alternate_of", None) or self._language(config)
-        page_id = options.page_id or page_id_from_source(
-            getattr(file, "norm_src_uri", None) or file.src_uri
-        )
-        if getattr(file, "locale", language) != language:
-            return content  # shown for lack of a translation: the page itself is elsewhere
-        first = build.page_ids.setdefault((page_id, language), source.path)
-        build.findings += check_page_id_unused(source, page_id, first)
-        build.pages[file.dest_uri] = PageState(
-            source.path,
-            page_id,
-            language,
-            options.furniture,
-            {h.published_id: h.line for h in headings if h.explicit and h.authored},
-            frozenset(h.published_id for h in headings if not h.explicit),
-        )
+        content = strip_marks(html)
+        unread = _Unread(page, html, content, page.markdown or "", conversion, source)
+        build.unread.append(unread)
+        if len(build.unread) >= _PAGES_AT_ONCE:
+            self._read_sources(config)
         return content
 
     # -- a page's HTML
@@ -433,7 +428,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build.written.append(page.file.abs_dest_path)
         state = build.pages.pop(page.file.dest_uri, None)
         if state is not None:
-            self._record(output, page, state)
+            build.published.append((output, _facts(page, state), state))
+        if len(build.published) >= _PAGES_AT_ONCE:
+            self._read_published()
         return output
 
     on_post_page = CombinedEvent(_on_post_page_first, _on_post_page_last)
@@ -546,25 +543,63 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         region = find_region(html)
         return set() if region is None else set(count_ids(html))
 
-    def _record(self, output: str, page: MkDocsPage, state: PageState) -> None:
-        """Read a published page: its findings, and its records for the manifest."""
+    def _read_sources(self, config: MkDocsConfig) -> None:
+        """Read the headings of the pages that were noted, and check them.
+
+        Many pages at once: what is read page after page finds its code in the cache.
+        """
+        unread, self._build.unread = self._build.unread, []
+        for page in unread:
+            self._read_source(page, config)
+
+    def _read_source(self, unread: _Unread, config: MkDocsConfig) -> None:
+        build, page, source = self._build, unread.page, unread.source
+        file = page.file
+        options = read_page_options(page.meta, source)
+        if not options.included or build.exclude.match_file(file.src_uri):
+            return
+        build.findings += options.findings
+        replaced = check_replaced(source, unread.markdown)
+        if replaced:
+            build.findings += replaced
+            return
+        headings = read_headings(unread.html, unread.conversion, source)
+        if file.generated_by is not None and not build.rules.generated:
+            for heading in headings:
+                heading.authored = False
+        build.findings += check_headings(headings, build.rules)
+        build.findings += check_taken(headings, unread.content)
+        language = getattr(file, "locale_alternate_of", None) or self._language(config)
+        if getattr(file, "locale", language) != language:
+            return  # shown for lack of a translation: the page itself is elsewhere
+        draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
+        if draft:  # only `serve` shows it
+            return
+        page_id = options.page_id or page_id_from_source(
+            getattr(file, "norm_src_uri", None) or file.src_uri
+        )
+        first = build.page_ids.setdefault((page_id, language), source.path)
+        build.findings += check_page_id_unused(source, page_id, first)
+        build.pages[file.dest_uri] = PageState(
+            source.path,
+            page_id,
+            language,
+            options.furniture,
+            {h.published_id: h.line for h in headings if h.explicit and h.authored},
+            frozenset(h.published_id for h in headings if not h.explicit),
+        )
+
+    def _read_published(self) -> None:
+        """Read the published pages that were noted: findings, and records for the manifest."""
         build = self._build
-        facts = Page(
-            state.page_id,
-            " ".join(str(page.title or "").encode("utf-8", "replace").decode().split()),
-            page.url,
-            state.language,
-            page.file.src_uri,
-            page.file.generated_by is not None,
-            state.furniture,
-            state.lines,
-        )
-        text, findings = read_published(
-            output, facts, state, build.writer.publication, build.policy
-        )
-        build.findings += findings
-        if text is not None:
-            build.writer.add(page.url, state.page_id, state.language, text)
+        unread, build.published = build.published, []
+        for html, page, state in unread:
+            text, findings = read_published(
+                html, page, state, build.writer.publication, build.policy
+            )
+            build.findings += findings
+            if text is not None:
+                build.writer.add(page.url, state.page_id, state.language, text)
 
     def _report(self, config: MkDocsConfig) -> None:
         """Log the findings so far, and fail the build if they are errors."""
@@ -604,6 +639,21 @@ class _FindingsError(PluginError):
 
 
 _LOG_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
+
+
+def _facts(page: MkDocsPage, state: PageState) -> Page:
+    """Give what the manifest says of a page."""
+    title = str(page.title or "").encode("utf-8", "replace").decode()
+    return Page(
+        state.page_id,
+        " ".join(title.split()),
+        page.url,
+        state.language,
+        page.file.src_uri,
+        page.file.generated_by is not None,
+        state.furniture,
+        state.lines,
+    )
 
 
 def _clean_title(page: MkDocsPage) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.sections import Section
 
 # What mkdocs-encryptcontent-plugin leaves of a page.
-_ENCRYPTED = re.compile(r"""\bid=["']?mkdocs-encrypted-content\b""")
+_ENCRYPTED = 'id="mkdocs-encrypted-content"'
 _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
@@ -49,7 +49,7 @@ def read_published(
     """
     span = find_region_span(html)
     region = html[span[0] : span[1]] if span else ""
-    if span is None or _ENCRYPTED.search(region):
+    if span is None or _ENCRYPTED in region:
         message = (
             "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
-from json.encoder import encode_basestring
+from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -34,6 +35,8 @@ Record = dict[str, Any]
 
 # What may stand as it is in a URL behind the #.
 _FRAGMENT = "!$&'()*+,;=:@/?~"
+
+_BOOLEANS = ("false", "true")
 
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Write a value as the manifest does: compact, in its own key order, not escaped."""
@@ -118,80 +121,32 @@ def write_page(
 ) -> PageText:
     """Write the records of one page from its sections, the page itself first."""
     language = "" if page.language == publication.default_language else page.language
-    page_record = {
-        "page_id": page.page_id,
-        "title": page.title,
-        "url": page.url,
-        "lang": page.language,
-        "source": page.source,
-        "generated": page.generated,
-        "furniture": list(page.furniture),
-    }
+    writer = _Writer(page, publication)
     first_of: dict[tuple[str, ...], Section] = {}
     for section in sections:
         first_of.setdefault(section.path, section)
     section_texts: list[str] = []
     texts: list[tuple[str, str, str]] = []
     for section in sections:
-        record = None
+        # Under no h1 of its own, a section stands under the page's title.
+        top = first_of.get(section.path[:1])
+        above = () if section.section_id and top is not None and top.level == 1 else (page.title,)
         referent = make_referent(page.page_id, section.section_id)
+        writer.enter(section, (*above, *section.path), referent)
         if section.section_id:
-            # Under no h1 of its own, a section stands under the page's title.
-            top = first_of.get(section.path[:1])
-            above = () if top is not None and top.level == 1 else (page.title,)
-            record = _section_record(page, section, [*above, *section.path], referent)
-            section_texts.append(to_json(record))
+            section_texts.append(writer.write_section())
         passages = split_passages(section.blocks, policy.sizes, policy.granularity)
         if passages:
             chunk_ids = ChunkIds(publication.name, language, referent)
-            shared = _shared(record, page_record, publication)
-            writer = _PassageWriter(referent, page.language, shared, chunk_ids)
-            texts += [writer.write(number, passage) for number, passage in enumerate(passages)]
+            for position, passage in enumerate(passages):
+                texts.append(writer.write_passage(position, passage, chunk_ids))
     return PageText(
-        to_json(page_record),
+        writer.write_page(),
         ",\n".join(section_texts),
         ",\n".join([text[0] for text in texts]),
         "".join([text[1] for text in texts]),
         "".join([text[2] for text in texts]),
     )
-
-
-def _section_record(page: Page, section: Section, path: list[str], referent: str) -> Record:
-    return {
-        "referent": referent,
-        "page_id": page.page_id,
-        "section_id": section.section_id,
-        "lang": page.language,
-        "title": section.title,
-        "path": path,
-        "level": section.level,
-        "url": page.url + "#" + quote(section.section_id, safe=_FRAGMENT),
-        "source": page.source,
-        "line": page.lines.get(section.section_id, 1),
-        "aliases": [],
-        "generated": page.generated or section.section_id not in page.lines,
-    }
-
-
-def _shared(section: Record | None, page: Record, publication: Publication) -> Record:
-    """Say what the lines of all passages of a section say."""
-    base = publication.site_url.rstrip("/") + "/" if publication.site_url else ""
-    return {
-        "title": section["title"] if section else page["title"],
-        "path": section["path"] if section else [page["title"]],
-        "level": section["level"] if section else 0,
-        "url": base + (section or page)["url"],
-        "section_id": section["section_id"] if section else "",
-        "generated": section["generated"] if section else page["generated"],
-        "page_id": page["page_id"],
-        "page_title": page["title"],
-        "page_url": base + page["url"],
-        "lang": page["lang"],
-        "source": page["source"],
-        "line": section["line"] if section else 1,
-        "publication": publication.name,
-        "version": publication.version or "",
-    }
 
 
 def flatten(
@@ -201,6 +156,8 @@ def flatten(
 
     Every key is always there and has one type; no list is ever empty.
     """
+    base = _base(publication)
+    owner = section or page
     flat: Record = {
         "chunk_id": passage["chunk_id"],
         "referent": passage["referent"],
@@ -209,7 +166,20 @@ def flatten(
         "text_digest": passage["text_digest"],
         "record_digest": "",
         "kinds": passage["kinds"],
-        **_shared(section, page, publication),
+        "title": owner["title"],
+        "path": section["path"] if section else [page["title"]],
+        "level": section["level"] if section else 0,
+        "url": base + owner["url"],
+        "section_id": section["section_id"] if section else "",
+        "generated": owner["generated"],
+        "page_id": page["page_id"],
+        "page_title": page["title"],
+        "page_url": base + page["url"],
+        "lang": page["lang"],
+        "source": page["source"],
+        "line": section["line"] if section else 1,
+        "publication": publication.name,
+        "version": publication.version or "",
         "blocks": [
             {"stay": block["stay"] or "", "digest": block["digest"]} for block in passage["blocks"]
         ],
@@ -218,35 +188,86 @@ def flatten(
     return flat
 
 
-class _PassageWriter:
-    """Writes the passages of one section. What they share is turned into text once."""
+def _base(publication: Publication) -> str:
+    return publication.site_url.rstrip("/") + "/" if publication.site_url else ""
 
-    def __init__(self, referent: str, language: str, shared: Record, chunk_ids: ChunkIds) -> None:
-        self.chunk_ids = chunk_ids
-        self.referent = encode_basestring(referent)
-        self.language = encode_basestring(language)
-        self.shared = to_json(shared)[1:-1]
-        # The values that `digest_record` digests, split where a passage's own ones stand.
-        values = {**shared, "referent": referent}
-        del values["line"]
-        parts: tuple[list[str], ...] = ([], [], [])
-        for key in sorted(values):
-            place = 0 if key < "kinds" else 1 if key < "position" else 2
-            parts[place].append(f"{encode_basestring(key)}:{to_json(values[key])}")
-        before, between, after = (",".join(part) for part in parts)
-        self.before, self.between = f'{{{before},"kinds":', f',{between},"position":'
-        self.after = f",{after}}}"
 
-    def write(self, position: int, passage: Passage) -> tuple[str, str, str]:
+class _Writer:
+    """Writes the records of one page as JSON text.
+
+    Every value is turned into text once, for all records that it occurs in. What
+    is written is held to `flatten` and to the schema by `verify` and the tests.
+    """
+
+    def __init__(self, page: Page, publication: Publication) -> None:
+        self.page = page
+        self.page_id, self.page_title = quoted(page.page_id), quoted(page.title)
+        self.language, self.source = quoted(page.language), quoted(page.source)
+        self.base = _base(publication)
+        self.page_url = quoted(self.base + page.url)
+        self.publication, self.version = quoted(publication.name), quoted(publication.version or "")
+
+    def write_page(self) -> str:
+        return (
+            f'{{"page_id":{self.page_id},"title":{self.page_title},"url":{quoted(self.page.url)},'
+            f'"lang":{self.language},"source":{self.source},'
+            f'"generated":{_BOOLEANS[self.page.generated]},'
+            f'"furniture":{to_json(list(self.page.furniture))}}}'
+        )
+
+    def enter(self, section: Section, path: tuple[str, ...], referent: str) -> None:
+        """Go on with the records of ``section``."""
+        page, section_id = self.page, section.section_id
+        self.referent, self.section_id = quoted(referent), quoted(section_id)
+        self.title = quoted(section.title) if section_id else self.page_title
+        self.path = f"[{','.join([quoted(title) for title in path])}]"
+        self.level = section.level
+        url = f"{page.url}#{quote(section_id, safe=_FRAGMENT)}" if section_id else page.url
+        self.relative_url, self.url = quoted(url), quoted(self.base + url)
+        written = not section_id or section_id in page.lines
+        self.generated = _BOOLEANS[page.generated or not written]
+        self.line = page.lines.get(section_id, 1)
+        # Around `kinds` and `position`: the values of `digest_record`, sorted by their keys.
+        self.before = f'{{"generated":{self.generated},"kinds":'
+        self.between = (
+            f',"lang":{self.language},"level":{self.level},"page_id":{self.page_id},'
+            f'"page_title":{self.page_title},"page_url":{self.page_url},"path":{self.path},'
+            f'"position":'
+        )
+        self.after = (
+            f',"publication":{self.publication},"referent":{self.referent},'
+            f'"section_id":{self.section_id},"source":{self.source},"title":{self.title},'
+            f'"url":{self.url},"version":{self.version}}}'
+        )
+        self.shared = (
+            f'"title":{self.title},"path":{self.path},"level":{self.level},"url":{self.url},'
+            f'"section_id":{self.section_id},"generated":{self.generated},'
+            f'"page_id":{self.page_id},"page_title":{self.page_title},'
+            f'"page_url":{self.page_url},"lang":{self.language},"source":{self.source},'
+            f'"line":{self.line},"publication":{self.publication},"version":{self.version}'
+        )
+
+    def write_section(self) -> str:
+        return (
+            f'{{"referent":{self.referent},"page_id":{self.page_id},'
+            f'"section_id":{self.section_id},"lang":{self.language},"title":{self.title},'
+            f'"path":{self.path},"level":{self.level},"url":{self.relative_url},'
+            f'"source":{self.source},"line":{self.line},"aliases":[],'
+            f'"generated":{self.generated}}}'
+        )
+
+    def write_passage(
+        self, position: int, passage: Passage, chunk_ids: ChunkIds
+    ) -> tuple[str, str, str]:
         """Write one passage: its record, its line, and its part of the site's identity."""
         text = passage.text
         digests = [sha256(block.text.encode()).hexdigest() for block in passage.blocks]
         digest = digests[0] if len(digests) == 1 else sha256(text.encode()).hexdigest()
-        chunk_id = self.chunk_ids.make(position, digest)
-        kinds = to_json(passage.kinds)
+        chunk_id = chunk_ids.make(position, digest)
+        kinds = _kinds(passage.kinds)
         values = f"{self.before}{kinds}{self.between}{position}{self.after}"
         record_digest = f"sha256:{sha256(values.encode()).hexdigest()}"
-        escaped = encode_basestring(text)
+        escaped = quoted(text)
         start = f'{{"chunk_id":"{chunk_id}","referent":{self.referent}'
         digested = f'"text_digest":"sha256:{digest}","record_digest":"{record_digest}"'
         ends = [f'"digest":"sha256:{block}"}}' for block in digests]
@@ -261,6 +282,11 @@ class _PassageWriter:
             f'{self.shared},"blocks":[{line_blocks}]}}\n'
         )
         return record, line, f"{chunk_id} {record_digest}\n"
+
+
+@lru_cache(maxsize=1024)
+def _kinds(kinds: tuple[str, ...]) -> str:
+    return to_json(list(kinds))
 
 
 def identity_line(line: Record) -> str:

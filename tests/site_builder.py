@@ -176,7 +176,7 @@ def build_site(
             finally:
                 config.plugins.on_shutdown()
                 _close(config.plugins.get("markstay"))
-        except BaseException as caught:  # noqa: BLE001 (also SystemExit)
+        except BaseException as caught:  # also SystemExit
             if isinstance(caught, KeyboardInterrupt):
                 raise
             error = caught
