@@ -7,7 +7,7 @@ id is gone before any slug, title or contents list is made of the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import unescape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -158,8 +158,7 @@ def _find_ids_below(root: Element, conversion: Conversion) -> None:
             below = read_heading((following.text or "").strip())
             if heading.written.problem is None and below.section_id and not below.title:
                 message = f"has its id '{below.section_id}' on the next line, where it is no id"
-                heading.written = replace(
-                    heading.written,
+                heading.written = heading.written._replace(
                     problem=Problem("misplaced-id", message),
                     wanted=below.section_id,
                 )

@@ -209,6 +209,7 @@ class _Page:
         self.special = _ancestors(noted["break"], body)
         inner = tree.css(_BLOCKS_IN_P) if blocks_in_p else noted["classed"]
         self.blocks_in_p = _ancestors(inner, body)
+        self.exceptional = self.classed | self.around_openers | self.blocks_in_p
 
     def read(self) -> list[Section]:
         self.walk(self.body, "raw", 0, None)
@@ -245,7 +246,9 @@ class _Page:
                 continue
             tag = node.tag or ""
             if tag in _TEXT_OF:
-                buffer.append(_TEXT_OF[tag](node))
+                text = _TEXT_OF[tag](node)
+                if buffer or not text.isspace():
+                    buffer.append(text)
                 node = node.next
                 continue
             kind = self.kind(node, tag)
@@ -277,6 +280,8 @@ class _Page:
 
     def inside(self, node: LexborNode, kind: str, loose: str) -> str | None:
         """Give the kind of loose blocks in ``node`` if it is walked through, else None."""
+        if kind == "paragraph" and node.tag == "p" and node.mem_id not in self.exceptional:
+            return None  # most blocks: paragraphs of text alone
         if kind in _WALKED:
             return _WALKED[kind] or loose
         if kind == "table" and _LISTING.intersection(_classes(node)):
@@ -285,9 +290,10 @@ class _Page:
             return None
         if node.mem_id in self.around_openers:
             return "paragraph"
-        if kind == "paragraph" and (node.tag != "p" or node.mem_id in self.blocks_in_p):
-            return "paragraph"
-        return None
+        return "paragraph" if kind == "paragraph" and self.holds_blocks(node) else None
+
+    def holds_blocks(self, node: LexborNode) -> bool:
+        return node.tag != "p" or node.mem_id in self.blocks_in_p
 
     def make(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
         """Read an element that is a block, or makes its own of what is in it."""

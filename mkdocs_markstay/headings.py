@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -34,8 +34,7 @@ GENERATED = ".mkdocstrings, .doc-heading, .jp-Notebook"
 """Selectors of what a tool puts into a page: nobody can write ids into headings there."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A line that a person can open, counted from 1.
 
     ``via`` is the line that pulled in the text, for a line in an included file.
@@ -50,7 +49,7 @@ class Place:
         return f"{self.path}:{self.line}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Heading:
     """One heading of a page as published.
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 # What may stand before a heading in a line: quotes, list items, definitions, footnotes.
 _PREFIX = re.compile(r"[ \t>]*(?:(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]\s]{1,99}\]:)[ \t]+[ \t>]*)*")
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
-_UNDERLINE_STARTS = frozenset("=- \t>")
 _RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -30,8 +28,7 @@ _RAW_BLOCKS = {"<!--": "-->", "<pre": "</pre", "<script": "</script", "<style": 
 _PAIRS = 400_000
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A line that could be a heading.
 
     ``line`` counts from 0. ``sign`` is what makes it one: hashes, a tag such as
@@ -44,8 +41,7 @@ class Candidate:
     sign: str = ""
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """Where a heading stands: a line counted from 0, and whether no other line is as likely."""
 
     line: int
@@ -73,7 +69,7 @@ def find_candidates(text: str) -> list[Candidate]:
             inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
             key = heading_key(unescape(_TAG.sub("", inner)))
             found.append(Candidate(number, key, number in masked, f"<h{tag[1]}"))
-        elif line[:1] in _UNDERLINE_STARTS and number and _UNDERLINE.fullmatch(line):
+        elif line and number and not line.strip("=-> \t") and _UNDERLINE.fullmatch(line):
             title = lines[number - 1]
             prefix = _PREFIX.match(title)
             title = title[prefix.end() if prefix else 0 :]
@@ -223,7 +219,8 @@ def _mask(lines: list[str]) -> set[int]:
     hopeless: set[str] = set()
     number = 0
     while number < len(lines):
-        end = _opening(lines[number])
+        line = lines[number]
+        end = _opening(line) if "<" in line or "```" in line or "~~~" in line else ""
         last = None
         if end and end not in hopeless:
             last = _find_end(lines, number, end)
@@ -239,7 +236,7 @@ def _mask(lines: list[str]) -> set[int]:
 
 def _opening(line: str) -> str:
     """Return what ends the fence or raw block that ``line`` begins, "" if it begins none."""
-    if "```" in line or "~~~" in line:
+    if "<" not in line or "```" in line or "~~~" in line:
         prefix = _PREFIX.match(line)
         fence = _FENCE.match(line, prefix.end() if prefix else 0)
         if fence:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.sections import Block
 
@@ -49,8 +49,7 @@ class Sizes:
     max_chars: int = 2400
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """Consecutive blocks of one section."""
 
     blocks: tuple[Block, ...]

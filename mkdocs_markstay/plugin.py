@@ -19,7 +19,7 @@ from mkdocs.utils import CountHandler, get_relative_url
 from pathspec.gitignore import GitIgnoreSpec
 from slugify import slugify
 
-from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, count_ids
+from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize
@@ -489,15 +489,18 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         return file.src_uri
 
     def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
-        front_matter = ""
-        if self.text.endswith(self.body):
-            front_matter = self.text[: len(self.text) - len(self.body)]
+        front_matter, body = "", self.body
+        if self.text.endswith(body):
+            front_matter = self.text[: len(self.text) - len(body)]
+        elif self.text:
+            # MkDocs made lines of other characters, too (form feeds): these are the file's.
+            body = self.text
         own = os.path.dirname(page.file.abs_src_path) if page.file.abs_src_path else ""
         home = os.path.dirname(config.config_file_path or "")
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
         bases = bases if isinstance(bases, (list, tuple)) else [bases]
         roots = (own, config.docs_dir, home, "", *bases)
-        return Source(self._path(page), front_matter, self.body, roots, _relative)
+        return Source(self._path(page), front_matter, body, roots, _relative)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
         """Learn which of the pages' ids the theme has, too, before anything is written.
@@ -541,7 +544,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         finally:
             page.content, page.active = content, False
         region = find_region(html)
-        return set() if region is None else set(count_ids(html))
+        return set() if region is None else set(find_ids(html))
 
     def _read_sources(self, config: MkDocsConfig) -> None:
         """Read the headings of the pages that were noted, and check them.
@@ -685,7 +688,7 @@ def _ids_in_templates(folders: list[str]) -> set[str]:
     ids: set[str] = set()
     for folder in folders:
         for path in Path(folder).rglob("*.html"):
-            ids.update(count_ids(path.read_text(encoding="utf-8", errors="replace")))
+            ids.update(find_ids(path.read_text(encoding="utf-8", errors="replace")))
     return ids
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from mkdocs_markstay.checks import check_theme, count_ids
+from mkdocs_markstay.checks import check_theme, find_ids
 from mkdocs_markstay.extract_lexbor import extract, find_region_span
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.records import write_page
@@ -56,7 +56,7 @@ def read_published(
         )
         return None, [Finding(state.path, 1, "not-published", message)]
     # Every other id in the region was set on purpose: by the author, or by a tool.
-    opens = set(count_ids(region)) - state.slugs
+    opens = set(find_ids(region)) - state.slugs
     # What UTF-8 cannot hold is published as character references.
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
     sections = extract(text, opens, (*policy.furniture, *state.furniture))
@@ -69,7 +69,7 @@ def read_published(
 
 
 def _ids_outside(html: str, span: tuple[int, int]) -> set[str]:
-    return {*count_ids(html[: span[0]]), *count_ids(html[span[1] :])}
+    return {*find_ids(html[: span[0]]), *find_ids(html[span[1] :])}
 
 
 def _check_lost(state: PageState, sections: Sequence[Section]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from slugify import slugify
 
@@ -51,8 +51,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True)
-class HeadingText:
+class HeadingText(NamedTuple):
     """A heading's text, read.
 
     ``text`` is what is left for the renderer: the id is taken out, ``attributes``

@@ -7,6 +7,7 @@ values are in ``docs/text.md`` (text version 1).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 TEXT_VERSION = 1
 """Version of the rules in ``docs/text.md``."""
@@ -30,8 +31,7 @@ KINDS = (
 """Every kind that a block can have."""
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """One block of plain text.
 
     ``text`` is never empty. ``lead`` means that the block belongs to the one
@@ -43,7 +43,7 @@ class Block:
     lead: bool = False
 
 
-@dataclass
+@dataclass(slots=True)
 class Section:
     """A section of a page, or the page itself (``section_id`` is ``""``).
 

@@ -402,6 +402,14 @@ def test_a_failed_dirty_build_leaves_the_published_site(tmp_path: Path) -> None:
     assert after.manifest is not None
 
 
+def test_lines_of_a_file_with_other_line_ends(tmp_path: Path) -> None:
+    """MkDocs takes form feeds and Unicode line separators for line ends; editors do not."""
+    text = "\n\n# A\n\none\x0ctwo\u2028three\x85four\n\n## B\n\nWords.\n"
+    assert build_site(tmp_path, Site({"docs/index.md": text})).places == [
+        "docs/index.md:7 missing-id"
+    ]
+
+
 def test_an_id_on_the_line_below(tmp_path: Path) -> None:
     built = build_site(tmp_path, Site({"docs/index.md": "# A\n\n## B\n{: #c }\n\ntext\n"}))
     assert built.places == ["docs/index.md:3 misplaced-id"]
