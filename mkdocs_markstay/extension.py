@@ -17,13 +17,14 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
-from mkdocs_markstay.marks import MARK, SLUG_MARK
 from mkdocs_markstay.sectionids import HeadingText, Problem, read_heading
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from markdown import Markdown
+
+    from mkdocs_markstay.marks import BuildingMarks
 
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
@@ -35,12 +36,12 @@ _PAGE_PROCESSORS = ("mkdocs_extract_title", "properdocs_extract_title")
 class MarkstayExtension(Extension):
     """Python-Markdown extension ``mkdocs_markstay``.
 
-    By itself it takes the ids and leaves no trace. With ``recording``, set by the
-    plugin, it marks headings in the HTML and keeps, in ``conversion``, the record
-    of the latest conversion of a whole page.
+    By itself it takes the ids and leaves no trace. With ``marks``, set by the plugin,
+    it marks headings in the HTML and keeps, in ``conversion``, the record of the
+    latest conversion of a whole page.
     """
 
-    recording = False
+    marks: BuildingMarks | None = None
     conversion: Conversion | None = None
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the library's name)
@@ -59,10 +60,11 @@ class MarkstayExtension(Extension):
 
 @dataclass
 class _Current:
-    """The conversion that one Markdown instance is in."""
+    """The conversion that one Markdown instance is in, and the numbers of its headings."""
 
     extension: MarkstayExtension
     conversion: Conversion = field(default_factory=Conversion)
+    elements: dict[Element, int] = field(default_factory=dict)
 
 
 class _Begin(Preprocessor):
@@ -82,9 +84,11 @@ class _TakeIds(Treeprocessor):
 
     def run(self, root: Element) -> None:
         conversion = self.current.conversion
+        elements = self.current.elements = {}
         for element in root.iter():
             if element.tag in HEADINGS:
                 number = _take_id(element, conversion)
+                elements[element] = number
                 conversion.lines.append((conversion.headings[number].raw, number))
             elif element.tag == "code" and element.text and "#" in element.text:
                 conversion.lines += [
@@ -94,7 +98,7 @@ class _TakeIds(Treeprocessor):
                 ]
 
         if any((element.text or "").startswith("{") for element in root.iter("p")):
-            _find_ids_below(root, conversion)
+            _find_ids_below(root, self.current)
 
 
 class _MarkHeadings(Treeprocessor):
@@ -104,24 +108,29 @@ class _MarkHeadings(Treeprocessor):
 
     def run(self, root: Element) -> None:
         extension, headings = self.current.extension, self.current.conversion.headings
-        page = extension.recording and _is_page(self.md)
+        marks = extension.marks
+        page = marks is not None and _is_page(self.md)
         if page:
             extension.conversion = self.current.conversion
         for element in root.iter():
             if element.tag not in HEADINGS:
                 continue
-            number = element.attrib.pop(MARK, None)
-            explicit = bool(element.get("id"))
-            if not page:
-                if extension.recording and not explicit:
-                    element.set(SLUG_MARK, "")
+            if not element.get("id", "x"):
+                # `{id}` and `{id=}`: no id at all.
+                del element.attrib["id"]
+            explicit = "id" in element.attrib
+            if marks is not None and not page and not explicit:
+                element.set(marks.slug, "")
+            if marks is None or not page:
                 continue
+            number = self.current.elements.get(element)
             if number is None:  # made after the ids were taken
                 text = " ".join("".join(element.itertext()).split())
                 headings.append(RenderedHeading(text, HeadingText(text, text)))
-                number = str(len(headings) - 1)
-            headings[int(number)].explicit = explicit
-            element.set(MARK, number)
+                number = len(headings) - 1
+            headings[number].explicit = explicit
+            element.set(marks.number, str(number))
+        self.current.elements = {}
 
 
 def _take_id(element: Element, conversion: Conversion) -> int:
@@ -143,18 +152,17 @@ def _take_id(element: Element, conversion: Conversion) -> int:
         if written.section_id is not None:
             element.set("id", written.section_id)
     conversion.headings.append(RenderedHeading(raw, written))
-    element.set(MARK, str(number))
     return number
 
 
-def _find_ids_below(root: Element, conversion: Conversion) -> None:
+def _find_ids_below(root: Element, current: _Current) -> None:
     """Notice ids that stand on the line after their heading, where they are no ids."""
     for parent in root.iter():
         for element, following in pairwise(parent):
-            number = element.get(MARK)
+            number = current.elements.get(element)
             if number is None or following.tag != "p" or element.get("id"):
                 continue
-            heading = conversion.headings[int(number)]
+            heading = current.conversion.headings[number]
             below = read_heading((following.text or "").strip())
             if heading.written.problem is None and below.section_id and not below.title:
                 message = f"has its id '{below.section_id}' on the next line, where it is no id"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BEGIN_NAME, _END_NAME = "data-markstay-begin", "data-markstay-end"
 _SPAN = re.compile(r"""<span(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
+_LONGEST_TAG = 2000
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s>]*)""")
 _SPAN_END = re.compile(r"\s*</span\s*>", re.IGNORECASE)
 
@@ -103,8 +104,8 @@ def find_region_span(page: str) -> tuple[int, int] | None:
 def _marks(page: str, name: str) -> Iterator[re.Match[str]]:
     """Find the `span` elements that have an attribute, wherever its name occurs in the text."""
     for hit in re.finditer(name, page) if name in page else re.finditer(name, page, re.IGNORECASE):
-        start = max(page.rfind("<span", 0, hit.start()), page.rfind("<SPAN", 0, hit.start()))
-        span = _SPAN.match(page, start) if start >= 0 else None
+        start = page.rfind("<", max(0, hit.start() - _LONGEST_TAG), hit.start())
+        span = _SPAN.match(page, start, start + 2 * _LONGEST_TAG) if start >= 0 else None
         if span and span.end() > hit.start():
             attributes = _VALUE.sub(" ", span[1]).lower().replace("/", " ")
             if name in attributes.split():

@@ -66,6 +66,8 @@ FURNITURE: tuple[str, ...] = (
 """CSS selectors of elements that are removed, with their content, before text is read."""
 
 _ANNOTATION = re.compile(r"\(\d{1,4}\)!?")
+# More annotations than that in one line are none.
+_MARKS_IN_LINE = 16
 _COMMENT_MARKS = ("<!--", "#", "//", "--", "/*", ";", "%", '"')
 _COMMENT_ENDS = ("-->", "*/")
 
@@ -91,7 +93,9 @@ def _strip_line(line: str) -> str:
             rest = rest[: -len(end)].rstrip(" \t")
             break
     cut = False
-    while rest.endswith((")", ")!")):
+    for _ in range(_MARKS_IN_LINE):
+        if not rest.endswith((")", ")!")):
+            break
         start = rest.rfind("(")
         if start < 0 or not _ANNOTATION.fullmatch(rest, start):
             break

@@ -15,18 +15,17 @@ from selectolax.lexbor import LexborHTMLParser
 
 from mkdocs_markstay.includes import IncludedFiles, find_directives
 from mkdocs_markstay.locate import align, find_candidates, heading_key
-from mkdocs_markstay.marks import MARK, SLUG_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.locate import Candidate
+    from mkdocs_markstay.marks import BuildingMarks
     from mkdocs_markstay.page_source import Source
     from mkdocs_markstay.sectionids import HeadingText
 
 _TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
-_NUMBER = re.compile(rf'\b{MARK}="(\d+)"')
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _ALL = "h1,h2,h3,h4,h5,h6"
 
@@ -73,17 +72,19 @@ class Heading:
     place: Place = Place("", 1)
 
 
-def read_headings(content: str, conversion: Conversion | None, source: Source) -> list[Heading]:
-    """Read the headings of a page's content (the marks still in it), in document order.
+def read_headings(
+    content: str, marks: BuildingMarks, conversion: Conversion | None, source: Source
+) -> list[Heading]:
+    """Read the headings of a page's content, ``marks`` still in it, in document order.
 
     ``conversion`` is None where the page was not made by Python-Markdown (a notebook).
     """
-    tags = [(match, _NUMBER.search(match[2])) for match in _TAG.finditer(content)]
+    tags = [(match, marks.find_number(match[2])) for match in _TAG.finditer(content)]
     if conversion is None or any(number is None for _, number in tags):
-        headings = _parse(content, conversion)
+        headings = _parse(content, marks, conversion)
     else:
         headings = [
-            _marked(int(match[1]), _attribute_id(match[2]), int(number[1]), conversion)
+            _marked(int(match[1]), _attribute_id(match[2]), number, conversion)
             for match, number in tags
             if number is not None
         ]
@@ -106,7 +107,7 @@ def _marked(level: int, published_id: str, number: int, conversion: Conversion) 
     return Heading(level, published_id, title, made.explicit, True, made.raw, made.written, number)
 
 
-def _parse(content: str, conversion: Conversion | None) -> list[Heading]:
+def _parse(content: str, marks: BuildingMarks, conversion: Conversion | None) -> list[Heading]:
     """Read headings with a parser: some of them are raw HTML, or come from another tool."""
     tree = LexborHTMLParser(f"<!DOCTYPE html><body>{content}")
     generated = {
@@ -118,12 +119,12 @@ def _parse(content: str, conversion: Conversion | None) -> list[Heading]:
     for node in tree.css(_ALL):
         attributes = node.attributes
         level, published_id = int((node.tag or "h1")[1]), attributes.get("id") or ""
-        number = attributes.get(MARK)
+        number = attributes.get(marks.number)
         if number and conversion is not None:
             headings.append(_marked(level, published_id, int(number), conversion))
             continue
         title = " ".join(node.text(deep=True).split())
-        slug = SLUG_MARK in attributes
+        slug = marks.slug in attributes
         authored = not slug and conversion is not None and node.mem_id not in generated
         explicit = bool(published_id) and not slug
         headings.append(Heading(level, published_id, title, explicit, authored, title))
@@ -223,13 +224,21 @@ class _Pulled:
                 via = Place(self.source.path, directive.line + self.source.offset + 1)
                 heading.place = Place(self.source.show(hit.file), hit.line + 1, via)
                 return directive.line
+        if heading.number is None and (raw := self._find_tag(heading.level, first, last)):
+            return raw[0]
         if directives:
-            heading.authored = bool(written)
+            # A tool gives its headings ids; one without an id may be an author's all the same.
+            heading.authored = bool(written) or (
+                heading.number is not None and not heading.explicit
+            )
             return directives[0].line
         if heading.number is None:
-            # Raw HTML that is nowhere in the file was put in by an extension.
-            tag = f"<h{heading.level}"
-            hits = [line for line, text in enumerate(self.lines) if tag in text.lower()]
-            heading.authored = bool(hits)
-            return next((line for line in hits if first <= line < last), hits[0] if hits else first)
+            heading.authored = False  # raw HTML that is nowhere in the file: an extension's
+            return first
         return next((line for line in self.free if first <= line < last), first)
+
+    def _find_tag(self, level: int, first: int, last: int) -> list[int]:
+        """Find lines with a heading's tag, those in ``lines[first:last]`` before all others."""
+        tag = f"<h{level}"
+        hits = [line for line, text in enumerate(self.lines) if tag in text.lower()]
+        return sorted(hits, key=lambda line: (not first <= line < last, line))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # What may stand before a heading in a line: quotes, list items, definitions, footnotes.
 _PREFIX = re.compile(r"[ \t>]*(?:(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]\s]{1,99}\]:)[ \t]+[ \t>]*)*")
 _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
+_SIGNS = frozenset("-*+:>[0123456789")
+# Characters that Python-Markdown takes out of every text.
+_REMOVED = {2: None, 3: None}
 _RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -80,8 +83,11 @@ def find_candidates(text: str) -> list[Candidate]:
 
 
 def heading_key(text: str) -> str:
-    """Reduce a heading's source to what it is compared by: its text without hashes."""
-    return " ".join(text.strip().strip("#").split())
+    """Reduce a heading's source to what it is compared by: its text without any signs."""
+    text = text.strip().strip("#").strip()
+    if text[:1] in _SIGNS and (prefix := _PREFIX.match(text)):
+        text = text[prefix.end() :]
+    return " ".join(text.translate(_REMOVED).split())
 
 
 def align(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[Location | None]:

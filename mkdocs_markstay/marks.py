@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import re
-
-MARK = "data-markstay-n"
-"""While building: a heading that the page's own Markdown made, its number in `Conversion`."""
-
-SLUG_MARK = "data-markstay-slug"
-"""While building: a heading in nested Markdown (a docstring) that has no id of its own."""
+from uuid import uuid4
 
 BEGIN = "<span data-markstay-begin hidden></span>"
 """In the published page: what follows is the page's prose."""
@@ -16,9 +11,27 @@ BEGIN = "<span data-markstay-begin hidden></span>"
 END = "<span data-markstay-end hidden></span>"
 """In the published page: the page's prose ends here."""
 
-_BUILDING = re.compile(rf' (?:{MARK}="\d*"|{SLUG_MARK}="")')
 
+class BuildingMarks:
+    """Attributes of headings while a site is built; they are gone from what is published.
 
-def strip_marks(html: str) -> str:
-    """Take the building marks out of HTML; the two published ones stay."""
-    return _BUILDING.sub("", html) if MARK in html or SLUG_MARK in html else html
+    ``number`` marks a heading that the page's own Markdown made, with its number in
+    the `Conversion`; ``slug`` one in nested Markdown (a docstring) that has no id of
+    its own. The names are new for every build, so that no page can hold them.
+    """
+
+    def __init__(self) -> None:
+        name = f"data-markstay-{uuid4().hex[:12]}"
+        self.number, self.slug = f"{name}-n", f"{name}-s"
+        self._name = name
+        self._marks = re.compile(rf' {name}-[ns]="\d*"')
+        self._number = re.compile(rf'\b{self.number}="(\d+)"')
+
+    def strip(self, html: str) -> str:
+        """Take the marks out of HTML."""
+        return self._marks.sub("", html) if self._name in html else html
+
+    def find_number(self, attributes: str) -> int | None:
+        """Find the number that a heading's attributes (as text) give it."""
+        match = self._number.search(attributes)
+        return int(match[1]) if match else None

@@ -31,7 +31,7 @@ from mkdocs_markstay.manifest import (
     NAMES,
     ManifestWriter,
 )
-from mkdocs_markstay.marks import BEGIN, END, strip_marks
+from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_source import (
     Source,
     check_page_id_unused,
@@ -243,7 +243,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.command = "build"
         self.dirty = False
         self.extension = MarkstayExtension()
-        self.extension.recording = True
+        self.marks = self.extension.marks = BuildingMarks()
         self.build: _Build | None = None
         self.mkdocs_config: MkDocsConfig | None = None
         self.nav: Navigation | None = None
@@ -385,7 +385,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         conversion, self.extension.conversion = self.extension.conversion, None
         _clean_title(page)
         source = self._source(page, config)
-        content = strip_marks(html)
+        content = self.marks.strip(html)
         unread = _Unread(page, html, content, page.markdown or "", conversion, source)
         build.unread.append(unread)
         if len(build.unread) >= _PAGES_AT_ONCE:
@@ -424,7 +424,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Read the text of the published page."""
         del config
         build = self._build
-        output = strip_marks(output)
+        output = self.marks.strip(output)
         build.written.append(page.file.abs_dest_path)
         state = build.pages.pop(page.file.dest_uri, None)
         if state is not None:
@@ -566,7 +566,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if replaced:
             build.findings += replaced
             return
-        headings = read_headings(unread.html, unread.conversion, source)
+        headings = read_headings(unread.html, self.marks, unread.conversion, source)
         if file.generated_by is not None and not build.rules.generated:
             for heading in headings:
                 heading.authored = False

@@ -252,8 +252,10 @@ def _stray(text: str, start: int) -> str:
 
 
 def _escaped(text: str, start: int) -> bool:
-    before = text[:start]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+    first = start
+    while first and text[first - 1] == "\\":
+        first -= 1
+    return (start - first) % 2 == 1
 
 
 def _without_id(raw: str) -> HeadingText:
