@@ -17,6 +17,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
+from mkdocs_markstay.locate import find_candidates
 from mkdocs_markstay.sectionids import HeadingText, Problem, read_heading
 
 if TYPE_CHECKING:
@@ -85,18 +86,17 @@ class _TakeIds(Treeprocessor):
     def run(self, root: Element) -> None:
         conversion = self.current.conversion
         elements = self.current.elements = {}
+        notes = {inner for div in root.iter("div") if _holds_notes(div) for inner in div.iter()}
         for element in root.iter():
+            lines = conversion.notes if element in notes else conversion.lines
             if element.tag in HEADINGS:
                 number = _take_id(element, conversion)
                 elements[element] = number
-                conversion.lines.append((conversion.headings[number].raw, number))
-            elif element.tag == "code" and element.text and "#" in element.text:
-                conversion.lines += [
-                    (line.lstrip().lstrip("#").strip(), None)
-                    for line in unescape(element.text).split("\n")
-                    if line.lstrip().startswith("#")
-                ]
-
+                lines.append((conversion.headings[number].raw, number))
+            elif element.tag == "code" and element.text:
+                # What looks like headings in code is a heading to nobody, but is a line.
+                decoys = find_candidates(unescape(element.text))
+                lines += [(decoy.text, None) for decoy in decoys]
         if any((element.text or "").startswith("{") for element in root.iter("p")):
             _find_ids_below(root, self.current)
 
@@ -170,6 +170,10 @@ def _find_ids_below(root: Element, current: _Current) -> None:
                     problem=Problem("misplaced-id", message),
                     wanted=below.section_id,
                 )
+
+
+def _holds_notes(div: Element) -> bool:
+    return div.get("class") == "footnote"
 
 
 def _is_page(md: Any) -> bool:  # the library's registries are not typed

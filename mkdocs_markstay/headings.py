@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.sectionids import HeadingText
 
 _TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
+_UNFINISHED = re.compile(r"<h([1-6])\b[^<>]*\Z", re.IGNORECASE)
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _ALL = "h1,h2,h3,h4,h5,h6"
 
@@ -88,6 +89,9 @@ def read_headings(
             for match, number in tags
             if number is not None
         ]
+    if content.rfind("<") > content.rfind(">") and (match := _UNFINISHED.search(content)):
+        # The theme's next tag will finish this one.
+        headings.append(Heading(int(match[1]), "", "", explicit=False))
     if conversion is not None:
         _locate(headings, conversion, source)
     else:
@@ -169,17 +173,30 @@ def _find_marked(
         for index, heading in enumerate(headings)
         if heading.number is not None
     }
-    lines = [
-        (heading_key(text), number)
-        for text, number in conversion.lines
-        if number is None or number in index_of
-    ]
-    locations = align([key for key, _ in lines], candidates)
-    return {
-        index_of[number]: location.line
-        for (_, number), location in zip(lines, locations, strict=True)
-        if number is not None and location is not None
-    }
+    found: dict[int, int] = {}
+    for part in (conversion.lines, conversion.notes):
+        lines = [
+            (heading_key(text), number)
+            for text, number in part
+            if number is None or number in index_of
+        ]
+        levels = [
+            headings[index_of[number]].level if number is not None else 0 for _, number in lines
+        ]
+        taken = set(found.values())
+        # Text in the tag of a heading may be Markdown (`<h2 markdown>`), but rarely is.
+        places = [
+            candidate._replace(doubtful=True) if candidate.sign[:1] == "<" else candidate
+            for candidate in candidates
+            if candidate.line not in taken
+        ]
+        locations = align([key for key, _ in lines], places, levels)
+        found |= {
+            index_of[number]: location.line
+            for (_, number), location in zip(lines, locations, strict=True)
+            if number is not None and location is not None
+        }
+    return found
 
 
 def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[int, int]:
@@ -192,7 +209,8 @@ def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[
     if not raw:
         return {}
     places = [candidate for candidate in candidates if candidate.sign.startswith("<")]
-    locations = align([heading_key(headings[index].title) for index in raw], places)
+    keys = [heading_key(headings[index].title) for index in raw]
+    locations = align(keys, places, [headings[index].level for index in raw])
     return {
         index: location.line
         for index, location in zip(raw, locations, strict=True)

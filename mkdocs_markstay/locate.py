@@ -25,8 +25,12 @@ _REMOVED = {2: None, 3: None}
 _RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
-# Blocks whose lines are text, whatever they look like: how they begin and end.
-_RAW_BLOCKS = {"<!--": "-->", "<pre": "</pre", "<script": "</script", "<style": "</style"}
+# Elements whose lines are text, whatever they look like, unless they ask for Markdown.
+_RAW_BLOCK = re.compile(
+    r"<(!--|(?:pre|script|style|div|section|article|aside|header|footer|main|nav|table|ul|ol|dl|p"
+    r"|details|figure|form|fieldset|blockquote|center|iframe|video|textarea)"
+    r"(?![\w-])(?![^>]*\bmarkdown\b))"
+)
 # Above this many pairs an alignment is not computed but approximated.
 _PAIRS = 400_000
 
@@ -35,11 +39,13 @@ class Candidate(NamedTuple):
     """A line that could be a heading.
 
     ``line`` counts from 0. ``sign`` is what makes it one: hashes, a tag such as
-    `<h2`, or nothing for a heading that is underlined. ``doubtful`` lines look like code.
+    `<h2`, or nothing for a heading that is underlined. ``doubtful`` lines look like
+    code, or are headings in few dialects only.
     """
 
     line: int
     text: str
+    level: int
     doubtful: bool
     sign: str = ""
 
@@ -57,29 +63,56 @@ def find_candidates(text: str) -> list[Candidate]:
     masked = _mask(lines) if "```" in text or "~~~" in text or "<" in text else set()
     found: list[Candidate] = []
     for number, line in enumerate(lines):
+        candidate = None
         if "#" in line:
-            prefix = _PREFIX.match(line)
-            start = prefix.end() if prefix else 0
-            if line.startswith("#", start):
-                title = line[start:].lstrip("#")
-                sign = "#" * min(len(line) - start - len(title), 6)
-                found.append(Candidate(number, heading_key(title), number in masked, sign))
-                continue
-        if "<" in line and (tag := _RAW.search(line)):
-            # A raw heading may go on in the lines below; its first words are enough.
-            inner = "\n".join(lines[number : number + 5])[tag.end() :]
-            end = inner.lower().find("</h")
-            inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
-            key = heading_key(unescape(_TAG.sub("", inner)))
-            found.append(Candidate(number, key, number in masked, f"<h{tag[1]}"))
-        elif line and number and not line.strip("=-> \t") and _UNDERLINE.fullmatch(line):
-            title = lines[number - 1]
-            prefix = _PREFIX.match(title)
-            title = title[prefix.end() if prefix else 0 :]
-            taken = found and found[-1].line == number - 1
-            if title.strip() and not taken:
-                found.append(Candidate(number - 1, heading_key(title), number - 1 in masked))
+            candidate = _hashes(number, line)
+        if candidate is None and "<" in line:
+            candidate = _tag(number, lines)
+        if candidate is None and line and number and not line.strip("=-> \t"):
+            candidate = _underlined(number - 1, lines)
+            if found and found[-1].line == number - 1:
+                candidate = None
+        if candidate is not None:
+            doubtful = candidate.doubtful or candidate.line in masked
+            found.append(candidate._replace(doubtful=doubtful) if doubtful else candidate)
     return found
+
+
+def _hashes(number: int, line: str) -> Candidate | None:
+    prefix = _PREFIX.match(line)
+    start = prefix.end() if prefix else 0
+    if not line.startswith("#", start):
+        return None
+    title = line[start:].lstrip("#")
+    level = min(len(line) - start - len(title), 6)
+    # Some extensions want a space behind the hashes.
+    tight = bool(title) and title[0] not in " \t"
+    return Candidate(number, heading_key(title), level, tight, "#" * level)
+
+
+def _tag(number: int, lines: list[str]) -> Candidate | None:
+    tag = _RAW.search(lines[number])
+    if tag is None:
+        return None
+    # A raw heading may go on in the lines below; its first words are enough.
+    inner = "\n".join(lines[number : number + 5])[tag.end() :]
+    end = inner.lower().find("</h")
+    inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
+    key = heading_key(unescape(_TAG.sub("", inner)))
+    code = lines[number].startswith(("    ", "\t")) or "`" in lines[number][: tag.start()]
+    return Candidate(number, key, int(tag[1]), code, f"<h{tag[1]}")
+
+
+def _underlined(number: int, lines: list[str]) -> Candidate | None:
+    title, underline = lines[number], lines[number + 1]
+    prefix = _PREFIX.match(title)
+    title = title[prefix.end() if prefix else 0 :]
+    if not title.strip() or not _UNDERLINE.fullmatch(underline):
+        return None
+    # In the middle of a paragraph it is none, but what stands above may be a heading.
+    above = lines[number - 1].strip(" \t>") if number else ""
+    inside = bool(above) and not above.startswith("#") and bool(above.strip("=-*_ "))
+    return Candidate(number, heading_key(title), 1 if "=" in underline else 2, inside)
 
 
 def heading_key(text: str) -> str:
@@ -90,15 +123,18 @@ def heading_key(text: str) -> str:
     return " ".join(text.translate(_REMOVED).split())
 
 
-def align(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[Location | None]:
+def align(
+    keys: Sequence[str], candidates: Sequence[Candidate], levels: Sequence[int] | None = None
+) -> list[Location | None]:
     """Align headings, given by `heading_key`, with candidate lines, both in order.
 
-    As many headings as possible are found, on lines that do not look like code
-    where there is a choice.
+    As many headings as possible are found; where there is a choice, on lines that
+    are not doubtful, then on lines of the same of the ``levels``, if they are given.
     """
+    levels = levels or [0] * len(keys)
     result: list[Location | None] = [None] * len(keys)
     last = -1
-    for number, choices in sorted(_match(keys, candidates).items()):
+    for number, choices in sorted(_match(keys, candidates, levels).items()):
         # The earliest of the best alignments: no two headings on one line.
         index = next((choice for choice in choices if choice > last), None)
         if index is not None:
@@ -107,7 +143,9 @@ def align(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[Location
     return result
 
 
-def _match(keys: Sequence[str], candidates: Sequence[Candidate]) -> dict[int, list[int]]:
+def _match(
+    keys: Sequence[str], candidates: Sequence[Candidate], levels: Sequence[int]
+) -> dict[int, list[int]]:
     """Map headings to the candidates that they have in any best alignment."""
     plain = [index for index, candidate in enumerate(candidates) if not candidate.doubtful]
     if [candidates[index].text for index in plain] == list(keys):
@@ -119,7 +157,7 @@ def _match(keys: Sequence[str], candidates: Sequence[Candidate]) -> dict[int, li
         numbers = range(previous[0] + 1, anchor[0])
         indexes = range(previous[1] + 1, anchor[1])
         if numbers and indexes:
-            found |= _best(keys, candidates, numbers, indexes)
+            found |= _best(keys, candidates, levels, numbers, indexes)
         if anchor[0] < len(keys):
             found[anchor[0]] = [anchor[1]]
         previous = anchor
@@ -156,15 +194,23 @@ def _anchors(keys: Sequence[str], candidates: Sequence[Candidate]) -> list[tuple
 
 
 def _best(
-    keys: Sequence[str], candidates: Sequence[Candidate], numbers: range, indexes: range
+    keys: Sequence[str],
+    candidates: Sequence[Candidate],
+    levels: Sequence[int],
+    numbers: range,
+    indexes: range,
 ) -> dict[int, list[int]]:
     """Find the alignments of greatest weight of a part of the headings and candidates."""
     if len(numbers) * len(indexes) > _PAIRS:
         return _next_that_fits(keys, candidates, numbers, indexes)
-    # A heading that is found weighs more than all lines that do not look like code.
+    # A heading that is found weighs more than all lines that are not doubtful, and one
+    # of these more than all levels that are the same.
+    one, sure = (len(numbers) + 1) ** 2, len(numbers) + 1
     weights = [
         {
-            column: len(numbers) + (0 if candidates[index].doubtful else 1)
+            column: one
+            + (0 if candidates[index].doubtful else sure)
+            + (1 if candidates[index].level == levels[number] else 0)
             for column, index in enumerate(indexes)
             if candidates[index].text == keys[number]
         }
@@ -248,10 +294,9 @@ def _opening(line: str) -> str:
         if fence:
             return fence[1]
     if "<" in line:
-        text = line.lstrip(" \t>").lower()
-        for begin, end in _RAW_BLOCKS.items():
-            if text.startswith(begin):
-                return end
+        block = _RAW_BLOCK.match(line.lstrip(" \t>").lower())
+        if block:
+            return "-->" if block[1] == "!--" else f"</{block[1]}"
     return ""
 
 

@@ -41,14 +41,8 @@ EXTENSIONS: dict[str, tuple[str | dict[str, Any], ...]] = {
 
 # Bugs that are known and not repaired yet: names of cases and of sets of extensions.
 OPEN: set[str] = {
-    "HTML in which no Markdown is read",
-    "hashes without a space where an extension wants one",
-    "a footnote in the middle of the page",
     "a snippet in its long form, with the same title on the page",
     "tags on one line and over several",
-    "not in code",
-    "the same title as text, as HTML and as a heading",
-    *EXTENSIONS,
 }
 
 

@@ -59,24 +59,7 @@ EXTENSIONS: dict[str, tuple[str | dict[str, Any], ...]] = {
 }  # fmt: skip
 
 # Bugs that are known and not repaired yet: names of cases below.
-OPEN: set[str] = {
-    "a heading with the bare attribute id crashes",
-    "a heading with an empty attribute id crashes",
-    "the mark of a heading that is none crashes",
-    "the mark as an attribute crashes",
-    "the mark as an attribute, no number, crashes",
-    "the mark of a slug",
-    "a tag that does not end",
-    "a setext heading after a directive",
-    "a tag over two lines after a directive",
-    "a tag with > in it after a directive",
-    "a control character after a directive",
-    "code that shows a mark",
-    "read < \\<#a> ",
-    "region end data-markstay-end ",
-    "region end <span data-markstay-end ",
-    "strip one line (1)",
-}
+OPEN: set[str] = set()
 
 
 def _mark_open(name: str) -> list[pytest.MarkDecorator]:
