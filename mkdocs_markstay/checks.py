@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.headings import Heading, Place
 
+_ID_ATTRIBUTE = re.compile(r"""\s+id\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 # Begins with a literal, which makes the search ten times faster.
 _ANY_ID = re.compile(r"""id=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _BEFORE_ATTRIBUTE = frozenset(" \t\n\r\f/\"'")
@@ -67,7 +68,7 @@ def check_theme(path: str, lines: Mapping[str, int], theirs: Collection[str]) ->
             line,
             "id-taken",
             f"id {show(section_id)} is also the id of an element of the theme."
-            f" Write: <#{propose_id(f'{section_id} section', lines)}>",
+            f" Choose another one, for example: <#{propose_id(f'{section_id} section', lines)}>",
         )
         for section_id, line in lines.items()
         if section_id in theirs
@@ -99,6 +100,7 @@ def _taken(heading: Heading, whose: str) -> Finding:
 
 def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
     taken = {heading.published_id for heading in headings}
+    slugs = {heading.published_id for heading in headings if not heading.explicit}
     first_of: dict[str, Heading] = {}
     first_like: dict[str, Heading] = {}
     seen_h1 = False
@@ -126,6 +128,8 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
                     f"heading {_name(heading)} has no section id. {repair}",
                 )
             continue
+        if section_id in slugs:
+            yield _taken(heading, "a heading without an id, whose text makes it")
         yield from _check_unique(heading, first_of, first_like, taken)
         if rules.id_pattern is not None and not rules.id_pattern.fullmatch(section_id):
             yield _finding(
@@ -167,24 +171,45 @@ def _check_unique(
 
 def _better(wanted: str, heading: Heading, taken: Collection[str]) -> str:
     """Propose an id: the one that was meant, else the anchor of today, else a new one."""
+    if wanted.strip("_") and check_id(wanted) is None:
+        return wanted
     today = "" if heading.explicit else heading.published_id
-    for section_id in (wanted, today):
-        if section_id.strip("_") and check_id(section_id) is None:
-            return section_id
-    return propose_id(wanted or heading.title, set(taken) - {today})
+    free = set(taken) - {today}
+    if wanted and not (meant := propose_id(wanted, free)).startswith("section"):
+        return meant
+    if today.strip("_") and check_id(today) is None:
+        return today
+    return propose_id(heading.title, free)
 
 
 def _repair(heading: Heading, section_id: str) -> str:
-    """Say what to write, ready to be pasted."""
-    if heading.number is None:
-        return f'Write: <h{heading.level} id="{section_id}">'
+    """Say what to write: the whole line as it must be, ready to be pasted over it."""
+    found, written = heading.found, heading.written
+    if heading.number is None or (found is not None and found.sign.startswith("<")):
+        return f"Write: {_repair_tag(heading, section_id)}"
+    source = found.source.replace("\t", "    ").rstrip() if found is not None else ""
+    if source.isprintable() and source and not heading.explicit and written and not written.problem:
+        return f"Write: {source} <#{section_id}>"
     title = heading.title
     if len(title) > _LONG_TITLE:
         title = title[:_LONG_TITLE] + "\u2026"
-    sign = "#" * heading.level if heading.sign is None else heading.sign
-    attributes = heading.written.attributes if heading.written else ""
-    parts = [sign, title, f"<#{section_id}>", attributes]
-    return "Write: " + " ".join(part for part in parts if part)
+    sign = "#" * heading.level + " "
+    if found is not None:
+        prefix = found.prefix.replace("\t", "    ")
+        sign = prefix + (f"{found.sign} " if found.sign else "")
+    attributes = written.attributes if written else ""
+    parts = [title, f"<#{section_id}>", attributes]
+    line = sign + " ".join(part for part in parts if part)
+    below = written is not None and written.problem is not None and written.problem.below
+    return f"Write: {line}" + (", and delete the line below" if below else "")
+
+
+def _repair_tag(heading: Heading, section_id: str) -> str:
+    found = heading.found
+    if found is None or not found.sign:
+        return f'<h{heading.level} id="{section_id}">'
+    rest = _ID_ATTRIBUTE.sub("", found.source[len(found.prefix) + len(found.sign) :], count=1)
+    return f'{found.prefix}{found.sign} id="{section_id}"{rest.rstrip()}'
 
 
 def _name(heading: Heading) -> str:

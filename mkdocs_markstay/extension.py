@@ -167,7 +167,7 @@ def _find_ids_below(root: Element, current: _Current) -> None:
             if heading.written.problem is None and below.section_id and not below.title:
                 message = f"has its id '{below.section_id}' on the next line, where it is no id"
                 heading.written = heading.written._replace(
-                    problem=Problem("misplaced-id", message),
+                    problem=Problem("misplaced-id", message, below=True),
                     wanted=below.section_id,
                 )
 

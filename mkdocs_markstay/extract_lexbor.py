@@ -47,6 +47,7 @@ _BLOCKS = (
     | _HEADINGS
     | _words("pre dl table blockquote details figure hr")
 )
+_ROOTS = frozenset(("html", "head", "body"))
 _LISTING = frozenset(("highlighttable", "codehilitetable"))
 # What may stand in a list item or a cell that is read as a whole, and what may have
 # such things in it.
@@ -71,10 +72,16 @@ _BREAK = "\0"  # stands for <br>; a parsed document holds no NUL
 
 def check_selector(selector: str) -> str:
     """Say what is wrong with a CSS selector; nothing if it can be used."""
+    import soupsieve  # noqa: PLC0415 (slow to import, and most sites have no own selectors)
+
     try:
         LexborHTMLParser("<p></p>").css(selector)
-    except (SelectolaxError, ValueError):
+        # What lexbor repairs or adds to the standard, the second extractor refuses.
+        soupsieve.compile(selector)
+    except (SelectolaxError, ValueError, soupsieve.SelectorSyntaxError):
         return f"{selector!r} is not a CSS selector"
+    if "|" in selector.replace("|=", ""):
+        return f"{selector!r} names a namespace"
     return "" if selector.strip() else "a CSS selector is empty"
 
 
@@ -132,7 +139,7 @@ def _remove(tree: LexborHTMLParser, selectors: str) -> None:
     """Remove matching elements, inner ones before the ones they stand in."""
     gone: set[int] = set()
     for node in reversed(tree.css(selectors)):
-        if node.mem_id not in gone:
+        if node.mem_id not in gone and node.tag not in _ROOTS:
             gone.add(node.mem_id)
             node.remove()
 

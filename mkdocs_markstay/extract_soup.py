@@ -110,6 +110,13 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     return reader.sections
 
 
+def count_anchors(page: str, anchor: str) -> int:
+    """Count the elements of a page, those in templates left out, that have an id."""
+    soup = BeautifulSoup(page, "html5lib", multi_valued_attributes=None)
+    found = soup.find_all(id=anchor)
+    return sum(tag.find_parent("template") is None for tag in found)
+
+
 class _Reader:
     """Walks the content of a region and gathers its sections."""
 

@@ -26,6 +26,7 @@ CODES: dict[str, str] = {
     # pages
     "page-id": "error",
     "duplicate-page-id": "error",
+    "same-url": "error",
     "page-options": "error",
     "not-utf-8": "error",
     "page-error": "error",

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.includes import Directive
     from mkdocs_markstay.locate import Candidate
     from mkdocs_markstay.marks import BuildingMarks
     from mkdocs_markstay.page_source import Source
     from mkdocs_markstay.sectionids import HeadingText
 
 _TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
+_HAS_TAG = re.compile(r"<h[1-6]", re.IGNORECASE).search
 _UNFINISHED = re.compile(r"<h([1-6])\b[^<>]*\Z", re.IGNORECASE)
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _ALL = "h1,h2,h3,h4,h5,h6"
@@ -54,10 +56,12 @@ class Heading:
     """One heading of a page as published.
 
     ``published_id`` is its anchor, ``explicit`` whether somebody or some tool gave
-    it that on purpose (else it was made from the text), ``authored`` whether a
-    person wrote the heading. ``title`` is its text in the source, ``written`` that
-    with the id, for headings in Markdown. ``line`` is the line in the page's file
-    (from 1), ``place`` the one to open.
+    it that on purpose (else it was made from the text), ``authored`` whether a person
+    wrote the heading. ``title`` is its text, as in the source without the id,
+    ``source_text`` with it; ``written`` and ``number`` are there for headings in
+    Markdown: the text, read, and its number in the conversion. ``found`` is its line
+    in the source, None if that is not known for certain; ``line`` is the line in the
+    page's file (from 1), ``place`` the one to open.
     """
 
     level: int
@@ -68,7 +72,7 @@ class Heading:
     source_text: str = ""
     written: HeadingText | None = None
     number: int | None = None
-    sign: str | None = None
+    found: Candidate | None = None
     line: int = 1
     place: Place = Place("", 1)
 
@@ -141,27 +145,41 @@ def _parse(content: str, marks: BuildingMarks, conversion: Conversion | None) ->
 def _locate(headings: list[Heading], conversion: Conversion, source: Source) -> None:
     lines = source.body.split("\n")
     candidates = find_candidates(source.body)
+    _claim_raw(headings, candidates)
     found = _find_marked(headings, conversion, candidates)
     found |= _find_raw(headings, candidates)
-    signs = {candidate.line: candidate.sign for candidate in candidates}
+    at = {candidate.line: candidate for candidate in candidates}
     taken = set(found.values())
-    free = [c.line for c in candidates if not c.doubtful and c.line not in taken]
+    free = [c.line for c in candidates if c.doubt < 2 and c.line not in taken]
     pulled = _Pulled(source, lines, free)
+    # For each heading, the line of the next one that was found.
+    following = [len(lines)]
+    for index in range(len(headings) - 1, -1, -1):
+        following.append(found.get(index, following[-1]))
+    following.reverse()
     previous = 0
     for index, heading in enumerate(headings):
-        if not heading.authored:
-            line = previous
-        elif index in found:
+        if index in found:
             line = found[index]
-            heading.sign = signs[line]
+            heading.found = at[line]
+        elif heading.authored:
+            line = pulled.find(heading, previous, max(following[index], previous))
         else:
-            later = (found[n] for n in range(index + 1, len(headings)) if n in found)
-            following = max(next(later, len(lines)), previous)
-            line = pulled.find(heading, previous, following)
+            line = previous
         heading.line = line + source.offset + 1
         if not heading.place.path:
             heading.place = Place(source.path, heading.line)
         previous = max(previous, line)
+
+
+def _claim_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> None:
+    """Give headings that stand as HTML in the file to their author, wherever they stand."""
+    raw = {
+        (candidate.level, candidate.text) for candidate in candidates if candidate.sign[:1] == "<"
+    }
+    for heading in headings:
+        if heading.number is None and (heading.level, heading_key(heading.title)) in raw:
+            heading.authored = True
 
 
 def _find_marked(
@@ -186,7 +204,7 @@ def _find_marked(
         taken = set(found.values())
         # Text in the tag of a heading may be Markdown (`<h2 markdown>`), but rarely is.
         places = [
-            candidate._replace(doubtful=True) if candidate.sign[:1] == "<" else candidate
+            candidate._replace(doubt=2) if candidate.sign[:1] == "<" else candidate
             for candidate in candidates
             if candidate.line not in taken
         ]
@@ -223,40 +241,46 @@ class _Pulled:
 
     def __init__(self, source: Source, lines: list[str], free: list[int]) -> None:
         self.source = source
-        self.lines = lines
+        self.directives = find_directives(lines)
         # Lines that could be headings and are none of those that were found.
         self.free = free
+        self.tags = [(line, text.lower()) for line, text in enumerate(lines) if _HAS_TAG(text)]
         self.included = IncludedFiles(source.roots)
         # The last heading that was found in an included file: the directive's line, its own.
         self.last = (-1, -1)
 
     def find(self, heading: Heading, first: int, last: int) -> int:
         """Find the line (from 0) in ``lines[first:last]``; headings come in order."""
-        directives = find_directives(self.lines, first, last)
+        directives = [d for d in self.directives if first <= d.line < last]
         written = [directive for directive in directives if not directive.generates]
         for directive in written:
-            hit = self.included.find(directive, heading_key(heading.source_text))
+            after = self.last[1] if directive.line == self.last[0] else -1
             # A file that is included twice: its headings begin anew.
-            if hit is not None and (directive.line, hit.line) > self.last:
-                self.last = (directive.line, hit.line)
+            hit = self.included.find(directive, heading_key(heading.source_text), after)
+            if hit is not None and directive.line >= self.last[0]:
+                self.last = (directive.line, hit.candidate.line)
                 via = Place(self.source.path, directive.line + self.source.offset + 1)
-                heading.place = Place(self.source.show(hit.file), hit.line + 1, via)
+                heading.place = Place(self.source.show(hit.file), hit.candidate.line + 1, via)
+                heading.found = hit.candidate
                 return directive.line
-        if heading.number is None and (raw := self._find_tag(heading.level, first, last)):
-            return raw[0]
-        if directives:
-            # A tool gives its headings ids; one without an id may be an author's all the same.
-            heading.authored = bool(written) or (
-                heading.number is not None and not heading.explicit
-            )
-            return directives[0].line
+        free = next((line for line in self.free if first <= line < last), None)
         if heading.number is None:
-            heading.authored = False  # raw HTML that is nowhere in the file: an extension's
-            return first
-        return next((line for line in self.free if first <= line < last), first)
+            return self._find_raw(heading, directives, first, last)
+        # A tool gives its headings ids; one without an id is an author's all the same.
+        if free is not None and not written and not heading.explicit:
+            return free
+        if directives:
+            heading.authored = bool(written) or not heading.explicit
+            return directives[0].line
+        return first if free is None else free
 
-    def _find_tag(self, level: int, first: int, last: int) -> list[int]:
-        """Find lines with a heading's tag, those in ``lines[first:last]`` before all others."""
-        tag = f"<h{level}"
-        hits = [line for line, text in enumerate(self.lines) if tag in text.lower()]
-        return sorted(hits, key=lambda line: (not first <= line < last, line))
+    def _find_raw(
+        self, heading: Heading, directives: Sequence[Directive], first: int, last: int
+    ) -> int:
+        tag = f"<h{heading.level}"
+        hits = [line for line, text in self.tags if tag in text]
+        if hits:
+            return next((line for line in hits if first <= line < last), hits[0])
+        # Raw HTML that is nowhere in the file is an extension's, if no other file is pulled in.
+        heading.authored = any(not directive.generates for directive in directives)
+        return directives[0].line if directives else first

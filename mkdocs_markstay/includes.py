@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from mkdocs_markstay.locate import Candidate
+
 # Lines that a neighbour replaces by other text.
 _DIRECTIVE = re.compile(r"-8<-|\{%|\{\{|\{!|\{\*|^[ \t>]*:::|<!--[ \t]*material/")
 # Those whose headings a tool makes: nobody can write an id into them.
 _GENERATOR = re.compile(r"^[ \t>]*:::|<!--[ \t]*material/")
 _NAMES = re.compile(r"\"([^\"]+)\"|'([^']+)'|\{[!*][ \t]*([^\s!*}]+)")
 _BLOCK = re.compile(r"[ \t>]*-{1,}8<-{1,}[ \t]*")
+_LINES_OF_TAG = 20
 _FILES_READ = 20
 
 
@@ -39,25 +42,28 @@ class Directive:
 
 @dataclass(frozen=True)
 class IncludedLine:
-    """A heading's line (counted from 0) in an included file."""
+    """A heading's line in an included file."""
 
     file: Path
-    line: int
+    candidate: Candidate
 
 
-def find_directives(lines: Sequence[str], first: int, last: int) -> list[Directive]:
-    """Find the directives in ``lines[first:last]``."""
+def find_directives(lines: Sequence[str]) -> list[Directive]:
+    """Find all directives of a text."""
     found = []
     inside = False
-    for number in range(max(first, 0), min(last, len(lines))):
-        line = lines[number]
+    for number, line in enumerate(lines):
         if _BLOCK.fullmatch(line):
             inside = not inside
         elif inside and line.strip():
             found.append(Directive(number, line, (line.strip(),)))
         elif _DIRECTIVE.search(line):
-            names = tuple(next(filter(None, groups)) for groups in _NAMES.findall(line))
-            found.append(Directive(number, line, names))
+            text = line
+            # A template tag may go on in the lines below.
+            if "{%" in line and "%}" not in line:
+                text = "\n".join(lines[number : number + _LINES_OF_TAG]).split("%}", 1)[0]
+            names = tuple(next(filter(None, groups)) for groups in _NAMES.findall(text))
+            found.append(Directive(number, text, names))
     return found
 
 
@@ -66,29 +72,29 @@ class IncludedFiles:
 
     def __init__(self, roots: Sequence[str | PathLike[str]]) -> None:
         self._roots = roots
-        self._lines: dict[Path, dict[str, list[int]]] = {}
+        self._lines: dict[Path, dict[str, list[Candidate]]] = {}
 
-    def find(self, directive: Directive, key: str) -> IncludedLine | None:
+    def find(self, directive: Directive, key: str, after: int) -> IncludedLine | None:
         """Look for a heading (given by its `heading_key`) in the files that a directive names.
 
-        None if it is in none of them, or twice in one.
+        The first one behind the line ``after``, or None.
         """
         for file in self._files(directive):
-            hits = self._headings(file).get(key, [])
-            if len(hits) == 1:
-                return IncludedLine(file, hits[0])
+            for candidate in self._headings(file).get(key, []):
+                if candidate.line > after:
+                    return IncludedLine(file, candidate)
         return None
 
-    def _headings(self, file: Path) -> dict[str, list[int]]:
+    def _headings(self, file: Path) -> dict[str, list[Candidate]]:
         if file not in self._lines:
-            found: dict[str, list[int]] = {}
+            found: dict[str, list[Candidate]] = {}
             try:
                 text = file.read_text(encoding="utf-8-sig")
             except (OSError, ValueError):
                 text = ""
             for candidate in find_candidates(text):
-                if not candidate.doubtful:
-                    found.setdefault(candidate.text, []).append(candidate.line)
+                if candidate.doubt < 2:
+                    found.setdefault(candidate.text, []).append(candidate)
             self._lines[file] = found
         return self._lines[file]
 

@@ -31,6 +31,8 @@ _RAW_BLOCK = re.compile(
     r"|details|figure|form|fieldset|blockquote|center|iframe|video|textarea)"
     r"(?![\w-])(?![^>]*\bmarkdown\b))"
 )
+# The doubt that a line is a heading if it looks like code.
+_CODE = 2
 # Above this many pairs an alignment is not computed but approximated.
 _PAIRS = 400_000
 
@@ -38,15 +40,18 @@ _PAIRS = 400_000
 class Candidate(NamedTuple):
     """A line that could be a heading.
 
-    ``line`` counts from 0. ``sign`` is what makes it one: hashes, a tag such as
-    `<h2`, or nothing for a heading that is underlined. ``doubtful`` lines look like
-    code, or are headings in few dialects only.
+    ``line`` counts from 0, ``source`` is its text. ``sign`` is what makes it a heading:
+    hashes, a tag such as `<h2`, or nothing for a heading that is underlined; before it
+    stands ``prefix``. ``doubt`` is 0 for lines that are headings in every dialect, 1 in
+    some, 2 for lines that look like code.
     """
 
     line: int
     text: str
     level: int
-    doubtful: bool
+    doubt: int
+    source: str
+    prefix: str
     sign: str = ""
 
 
@@ -73,8 +78,8 @@ def find_candidates(text: str) -> list[Candidate]:
             if found and found[-1].line == number - 1:
                 candidate = None
         if candidate is not None:
-            doubtful = candidate.doubtful or candidate.line in masked
-            found.append(candidate._replace(doubtful=doubtful) if doubtful else candidate)
+            masks = candidate.line in masked
+            found.append(candidate._replace(doubt=_CODE) if masks else candidate)
     return found
 
 
@@ -86,8 +91,8 @@ def _hashes(number: int, line: str) -> Candidate | None:
     title = line[start:].lstrip("#")
     level = min(len(line) - start - len(title), 6)
     # Some extensions want a space behind the hashes.
-    tight = bool(title) and title[0] not in " \t"
-    return Candidate(number, heading_key(title), level, tight, "#" * level)
+    tight = 1 if title and title[0] not in " \t" else 0
+    return Candidate(number, heading_key(title), level, tight, line, line[:start], "#" * level)
 
 
 def _tag(number: int, lines: list[str]) -> Candidate | None:
@@ -100,19 +105,25 @@ def _tag(number: int, lines: list[str]) -> Candidate | None:
     inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
     key = heading_key(unescape(_TAG.sub("", inner)))
     code = lines[number].startswith(("    ", "\t")) or "`" in lines[number][: tag.start()]
-    return Candidate(number, key, int(tag[1]), code, f"<h{tag[1]}")
+    doubt = _CODE if code else 0
+    start = tag.start()
+    sign = lines[number][start : start + 3]
+    return Candidate(number, key, int(tag[1]), doubt, lines[number], lines[number][:start], sign)
 
 
 def _underlined(number: int, lines: list[str]) -> Candidate | None:
-    title, underline = lines[number], lines[number + 1]
-    prefix = _PREFIX.match(title)
-    title = title[prefix.end() if prefix else 0 :]
+    line, underline = lines[number], lines[number + 1]
+    prefix = _PREFIX.match(line)
+    start = prefix.end() if prefix else 0
+    title = line[start:]
     if not title.strip() or not _UNDERLINE.fullmatch(underline):
         return None
     # In the middle of a paragraph it is none, but what stands above may be a heading.
     above = lines[number - 1].strip(" \t>") if number else ""
-    inside = bool(above) and not above.startswith("#") and bool(above.strip("=-*_ "))
-    return Candidate(number, heading_key(title), 1 if "=" in underline else 2, inside)
+    ended = above.startswith(("#", "```", "~~~", "</", "-->")) or not above.strip("=-*_ ")
+    inside = 0 if ended else 1
+    level = 1 if "=" in underline else 2
+    return Candidate(number, heading_key(title), level, inside, line, line[:start])
 
 
 def heading_key(text: str) -> str:
@@ -129,7 +140,7 @@ def align(
     """Align headings, given by `heading_key`, with candidate lines, both in order.
 
     As many headings as possible are found; where there is a choice, on lines that
-    are not doubtful, then on lines of the same of the ``levels``, if they are given.
+    are in no doubt, then on lines of the same of the ``levels``, if they are given.
     """
     levels = levels or [0] * len(keys)
     result: list[Location | None] = [None] * len(keys)
@@ -147,7 +158,7 @@ def _match(
     keys: Sequence[str], candidates: Sequence[Candidate], levels: Sequence[int]
 ) -> dict[int, list[int]]:
     """Map headings to the candidates that they have in any best alignment."""
-    plain = [index for index, candidate in enumerate(candidates) if not candidate.doubtful]
+    plain = [index for index, candidate in enumerate(candidates) if not candidate.doubt]
     if [candidates[index].text for index in plain] == list(keys):
         return {number: [index] for number, index in enumerate(plain)}
     found: dict[int, list[int]] = {}
@@ -203,13 +214,14 @@ def _best(
     """Find the alignments of greatest weight of a part of the headings and candidates."""
     if len(numbers) * len(indexes) > _PAIRS:
         return _next_that_fits(keys, candidates, numbers, indexes)
-    # A heading that is found weighs more than all lines that are not doubtful, and one
-    # of these more than all levels that are the same.
-    one, sure = (len(numbers) + 1) ** 2, len(numbers) + 1
+    # A heading that is found weighs more than all lines without doubt, and one of these
+    # more than all levels that are the same.
+    sure = len(numbers) + 1
+    one = _CODE * sure * sure
     weights = [
         {
             column: one
-            + (0 if candidates[index].doubtful else sure)
+            + (_CODE - candidates[index].doubt) * sure
             + (1 if candidates[index].level == levels[number] else 0)
             for column, index in enumerate(indexes)
             if candidates[index].text == keys[number]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -57,6 +58,7 @@ class ManifestWriter:
         self._spool: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         # url -> (sort key, where each part of the records begins, and the end)
         self._index: dict[str, tuple[tuple[str, str], tuple[int, ...]]] = {}
+        self._urls: dict[tuple[str, str], str] = {}
 
     def close(self) -> None:
         """Give the temporary file back."""
@@ -70,27 +72,45 @@ class ManifestWriter:
         for part in parts:
             places.append(places[-1] + len(part))
         self._spool.write(b"".join(parts))
+        # A page that has moved since the build before is one page, not two.
+        older = self._urls.setdefault((page_id, language), url)
+        if older != url:
+            self._index.pop(older, None)
+            self._urls[page_id, language] = url
         self._index[url] = ((page_id, language), tuple(places))
 
-    def load_previous(self, folder: Path, policy: Policy) -> str:
+    def discard(self, url: str) -> None:
+        """Forget a page, if it is there."""
+        self._index.pop(url, None)
+
+    def load_previous(self, folder: Path, policy: Policy) -> tuple[str, list[Record]]:
         """Keep the records of the build before, or say why that is not possible.
 
-        An empty folder is no problem: then every page will be built.
+        Returns what is wrong, and the pages that are kept. An empty folder is no
+        problem: then every page will be built.
         """
         if not any(folder.rglob("*.html")):
-            return ""
+            return "", []
         try:
             manifest = read_manifest(folder / JSON_NAME)
         except ManifestError as error:
-            return str(error)
+            return str(error), []
         if manifest.policy != policy or manifest.publication != self.publication:
-            return f"{JSON_NAME} was made with other options"
+            return f"{JSON_NAME} was made with other options", []
         if not manifest.header["complete"]:
-            return f"{JSON_NAME} was not complete either"
+            return f"{JSON_NAME} was not complete either", []
         for records in manifest.pages:
             page = records.page
             self.add(page["url"], page["page_id"], page["lang"], records.to_text())
-        return ""
+        return "", [records.page for records in manifest.pages]
+
+    def summary(self) -> str:
+        """Say how many records of each kind there are."""
+        counts = []
+        for part, name in (("page", "page"), ("sections", "section"), ("passages", "passage")):
+            total = sum(text.count(b"\n") + 1 for text in self._read(part) if text)
+            counts.append(f"{total} {name}{'' if total == 1 else 's'}")
+        return ", ".join(counts)
 
     def write(
         self, folder: Path, formats: Sequence[str], policy: Policy, *, complete: bool, preview: bool
@@ -101,6 +121,9 @@ class ManifestWriter:
         """
         for url in [url for url in self._index if not page_file(folder, url).is_file()]:
             del self._index[url]
+        for kind, name in NAMES.items():
+            if kind not in formats:
+                (folder / name).unlink(missing_ok=True)
         if "json" in formats:
             header = self._header(policy, complete=complete, preview=preview)
             _write_file(folder / JSON_NAME, self._json(header))
@@ -141,6 +164,13 @@ class ManifestWriter:
         for _, places in sorted(self._index.values()):
             self._spool.seek(places[number])
             yield self._spool.read(places[number + 1] - places[number])
+
+
+def remove_manifest(folder: Path) -> None:
+    """Remove the manifest's files from a folder."""
+    for name in NAMES.values():
+        with suppress(OSError):
+            (folder / name).unlink()
 
 
 def page_file(folder: Path, url: str) -> Path:
@@ -224,7 +254,7 @@ def read_manifest(path: Path) -> Manifest:
         data = json.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
         raise ManifestError(f"there is no {path.name}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ManifestError(f"{path.name} cannot be read: {error}") from None
     return _read_data(data, path.name)
 
@@ -234,7 +264,7 @@ def read_jsonl(path: Path) -> list[Record]:
     try:
         text = path.read_bytes().decode("utf-8")
         return [json.loads(line) for line in text.split("\n") if line]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ManifestError(f"{path.name} cannot be read: {error}") from None
 
 
@@ -242,6 +272,7 @@ def _read_data(data: Any, name: str) -> Manifest:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ManifestError(f"{name} is no manifest of the schema {SCHEMA}")
     try:
+        _check_shape(data)
         publication = _publication(data)
         Policy.from_record(data["policy"])
         pages = {
@@ -258,10 +289,68 @@ def _read_data(data: Any, name: str) -> Manifest:
             records, section = owners[row["referent"], row["lang"]]
             records.passages.append(row)
             records.lines.append(flatten(row, section, records.page, publication))
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ManifestError(f"{name} is damaged: {error!r} in its records") from None
     header = {key: data[key] for key in data if key not in _PART_OF}
     return Manifest(header, list(pages.values()))
+
+
+_SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "header": {
+        "publication": str,
+        "default_lang": str,
+        "version": (str, type(None)),
+        "site_url": (str, type(None)),
+        "complete": bool,
+        "preview": bool,
+        "digest": str,
+    },
+    "policy": {
+        "granularity": str,
+        "min_chars": int,
+        "target_chars": int,
+        "max_chars": int,
+        "furniture": list,
+        "digest": str,
+    },
+    "pages": {
+        **dict.fromkeys(("page_id", "title", "url", "lang", "source"), str),
+        "generated": bool,
+        "furniture": list,
+    },
+    "sections": {
+        **dict.fromkeys(("referent", "page_id", "section_id", "lang", "title", "url"), str),
+        "path": list,
+        "level": int,
+        "source": str,
+        "line": int,
+        "generated": bool,
+    },
+    "passages": {
+        **dict.fromkeys(("chunk_id", "referent", "lang", "text", "text_digest"), str),
+        "record_digest": str,
+        "position": int,
+        "kinds": list,
+        "blocks": list,
+    },
+}
+
+
+def _check_shape(data: Mapping[str, Any]) -> None:
+    """Raise an error that names the first value of a wrong type; lists hold texts."""
+    rows: list[tuple[str, Any]] = [("header", data), ("policy", data["policy"])]
+    rows += [(part, row) for part in _PART_OF for row in data[part]]
+    for part, row in rows:
+        for key, kind in _SHAPES[part].items():
+            value = row[key]
+            items = value if isinstance(value, list) and key != "blocks" else ()
+            texts = [value] if isinstance(value, str) else items
+            if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
+                raise TypeError(f"{key} of {part}")
+            for text in texts:
+                text.encode()  # no lone surrogates
+                if "\0" in text:
+                    raise ValueError(f"{key} of {part}")
 
 
 def _publication(header: Mapping[str, Any]) -> Publication:

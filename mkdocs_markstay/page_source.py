@@ -89,13 +89,36 @@ def read_page_options(meta: Mapping[str, Any], source: Source) -> PageOptions:
     return options
 
 
+def check_url_unused(source: Source, target: str, first: str) -> list[Finding]:
+    """Find a page that is published where another one is, the one at the path ``first``."""
+    if first == source.path:
+        return []
+    message = (
+        f"this page and {first} are both published as {target}. Rename one of them, or exclude it"
+        " with exclude_docs"
+    )
+    return [Finding(source.path, 1, "same-url", message)]
+
+
+def check_derived_page_id(source: Source, page_id: str) -> list[Finding]:
+    """Find a page whose path makes a page id that none can be."""
+    if "#" not in page_id and page_id.isprintable():
+        return []
+    proposed = "-".join(re.findall(r"[\w/.-]+", page_id)) or "page"
+    message = (
+        f"the path makes the page id {show(page_id)}, which cannot be one. Write in the front"
+        f" matter (between two lines --- at the top of the file): page_id: {proposed}"
+    )
+    return [Finding(source.path, 1, "page-id", message)]
+
+
 def check_page_id_unused(source: Source, page_id: str, first: str) -> list[Finding]:
     """Find a page whose id is that of another page, the one at the path ``first``."""
     if first == source.path:
         return []
     message = (
-        f"page id {show(page_id)} is already that of {first}. Write in the front matter:"
-        f" page_id: {page_id}-2"
+        f"page id {show(page_id)} is already that of {first}. Write in the front matter (between"
+        f" two lines --- at the top of the file): page_id: {page_id}-2"
     )
     return [Finding(source.path, source.find_key("page_id"), "duplicate-page-id", message)]
 
@@ -118,8 +141,8 @@ def check_replaced(source: Source, markdown: str) -> list[Finding]:
     return [Finding(source.path, line, "page-error", message)]
 
 
-def decode(raw: bytes, name: Callable[[], str]) -> tuple[str, list[Finding]]:
-    """Decode a file as far as it is UTF-8, and say where it is not; ``name`` gives its path."""
+def decode(raw: bytes, path: str) -> tuple[str, list[Finding]]:
+    """Decode a file as far as it is UTF-8, and say where it is not."""
     findings = []
     try:
         text = raw.decode("utf-8-sig")
@@ -127,7 +150,7 @@ def decode(raw: bytes, name: Callable[[], str]) -> tuple[str, list[Finding]]:
         text = raw.decode("utf-8-sig", "replace")
         line = raw.count(b"\n", 0, error.start) + 1
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8"
-        findings.append(Finding(name(), line, "not-utf-8", message))
+        findings.append(Finding(path, line, "not-utf-8", message))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text, findings

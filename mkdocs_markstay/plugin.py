@@ -30,12 +30,15 @@ from mkdocs_markstay.manifest import (
     JSON_NAME,
     NAMES,
     ManifestWriter,
+    remove_manifest,
 )
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_source import (
     Source,
+    check_derived_page_id,
     check_page_id_unused,
     check_replaced,
+    check_url_unused,
     decode,
     read_page_options,
 )
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment, Template
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
+    from mkdocs.structure.files import File, Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
@@ -229,7 +232,9 @@ class _Build:
     published: list[tuple[str, Page, PageState]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     pages: dict[str, PageState] = field(default_factory=dict)
+    # Which source has a page id, or a file of the site, first.
     page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     complete: bool = True
     # How many builds are under way: those of other languages run inside the first.
@@ -249,6 +254,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
         self.page: MkDocsPage | None = None
+        self.path = ""
         self.text = ""
         self.body = ""
 
@@ -280,10 +286,29 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Take over the records of pages that a --dirty build will not read again."""
         build = self._build
         if self.dirty and not build.depth:
-            problem = build.writer.load_previous(Path(config.site_dir), build.policy)
+            problem, kept = build.writer.load_previous(Path(config.site_dir), build.policy)
             build.complete = not problem
             if problem:
                 log.warning("The manifest has only the pages that are built now: %s", problem)
+            for page in kept:
+                path = os.path.join(config.docs_dir, page["source"])
+                gone = not page["generated"] and not os.path.exists(path)
+                if gone or build.exclude.match_file(page["source"]):
+                    build.writer.discard(page["url"])
+                else:
+                    build.page_ids[page["page_id"], page["lang"]] = _relative(path)
+
+    @event_priority(LAST)
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Find files that would be published where the manifest is."""
+        del config
+        for name in NAMES.values():
+            file = files.get_file_from_path(name)
+            if file is not None and file.dest_uri == name:
+                path = self._path_of(file)
+                message = f"the manifest is published as {name}. Rename the file"
+                self._build.findings.append(Finding(path, 1, "same-url", message))
+        return files
 
     def on_nav(self, nav: Navigation, **_: Any) -> Navigation:
         """Keep the navigation: templates need it."""
@@ -313,16 +338,24 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Write the manifest, and verify the site if that is wanted."""
         build = self._build
         build.depth -= 1
-        if build.depth or (config.strict and _warnings_counted()):
-            return  # not the last language, or MkDocs is about to fail this build
+        if build.depth:
+            return  # not the last language
         folder = Path(config.site_dir)
-        build.writer.write(
-            folder,
-            self.config.formats,
-            build.policy,
-            complete=build.complete,
-            preview=self.command == "serve",
-        )
+        if config.strict and _warnings_counted():
+            # MkDocs is about to fail this build. What is there is of an older one.
+            remove_manifest(folder)
+            return
+        try:
+            build.writer.write(
+                folder,
+                self.config.formats,
+                build.policy,
+                complete=build.complete,
+                preview=self.command == "serve",
+            )
+        except OSError as error:
+            raise PluginError(f"markstay: the manifest cannot be written: {error}") from None
+        log.info("Passage manifest: %s", build.writer.summary())
         if self.config.verify:
             from mkdocs_markstay.verify import verify_site  # noqa: PLC0415 (slow to import)
 
@@ -345,25 +378,20 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     # -- a page's Markdown
 
     @event_priority(FIRST)
-    def on_page_read_source(self, *, page: MkDocsPage, config: MkDocsConfig) -> str | None:
-        """Read a file that is not UTF-8 as far as possible, and say so."""
-        del config
-        self.page, self.text = page, ""
-        try:
-            raw = page.file.content_bytes
-        except OSError:  # MkDocs says it better
-            return None
-        self.text, findings = decode(raw, lambda: self._path(page))
-        self._build.findings += findings
-        return self.text
+    def on_pre_page(self, page: MkDocsPage, *, config: MkDocsConfig, files: Files) -> MkDocsPage:
+        """Read the file of a page; one that is not UTF-8 as far as possible."""
+        del config, files
+        self._read_file(page)
+        return page
 
     @event_priority(FIRST)
     def _on_page_markdown_first(
         self, /, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, **_: Any
     ) -> str:
         """Keep what the author wrote."""
+        del config
         if self.page is not page:  # a plugin's own kind of page, a blog post, reads itself
-            self.on_page_read_source(page=page, config=config)
+            self._read_file(page)
         self.body = markdown
         return markdown
 
@@ -427,7 +455,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         output = self.marks.strip(output)
         build.written.append(page.file.abs_dest_path)
         state = build.pages.pop(page.file.dest_uri, None)
-        if state is not None:
+        if state is None:
+            build.writer.discard(page.url)
+        else:
             build.published.append((output, _facts(page, state), state))
         if len(build.published) >= _PAGES_AT_ONCE:
             self._read_published()
@@ -452,7 +482,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         options = self.config
         if options.verify and "json" not in options.formats:
             raise PluginError("markstay: verify needs 'json' among the formats")
-        sizes = Sizes(**options.passages)
+        chosen = options.passages
+        sizes = Sizes(chosen.min_chars, chosen.target_chars, chosen.max_chars)
         if not 0 <= sizes.min_chars <= sizes.target_chars <= sizes.max_chars or (
             sizes.max_chars < _SMALLEST_MAXIMUM
         ):
@@ -482,8 +513,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         translated = getattr(config.plugins.get("i18n"), "default_language", None)
         return self.config.default_language or translated or self._language(config)
 
-    def _path(self, page: MkDocsPage) -> str:
-        file = page.file
+    def _path_of(self, file: File) -> str:
         if file.generated_by is None and file.abs_src_path and os.path.exists(file.abs_src_path):
             return _relative(file.abs_src_path)
         return file.src_uri
@@ -500,7 +530,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
         bases = bases if isinstance(bases, (list, tuple)) else [bases]
         roots = (own, config.docs_dir, home, "", *bases)
-        return Source(self._path(page), front_matter, body, roots, _relative)
+        return Source(self.path or page.file.src_uri, front_matter, body, roots, _relative)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
         """Learn which of the pages' ids the theme has, too, before anything is written.
@@ -546,6 +576,19 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         region = find_region(html)
         return set() if region is None else set(find_ids(html))
 
+    def _read_file(self, page: MkDocsPage) -> None:
+        self.page, self.path, self.text = page, "", ""
+        try:
+            raw = page.file.content_bytes
+        except OSError:  # MkDocs says it better
+            return
+        self.path = self._path_of(page.file)
+        self.text, findings = decode(raw, self.path)
+        if findings:
+            self._build.findings += findings
+            # MkDocs would stop here; this way all that is wrong is told at once.
+            page.file.content_string = self.text
+
     def _read_sources(self, config: MkDocsConfig) -> None:
         """Read the headings of the pages that were noted, and check them.
 
@@ -578,9 +621,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
         if draft:  # only `serve` shows it
             return
-        page_id = options.page_id or page_id_from_source(
-            getattr(file, "norm_src_uri", None) or file.src_uri
-        )
+        page_id = options.page_id
+        if not page_id:
+            page_id = page_id_from_source(getattr(file, "norm_src_uri", None) or file.src_uri)
+            build.findings += check_derived_page_id(source, page_id)
+        seen = build.targets.setdefault(file.dest_uri, source.path)
+        if seen != source.path:
+            build.findings += check_url_unused(source, file.dest_uri, seen)
+            return
         first = build.page_ids.setdefault((page_id, language), source.path)
         build.findings += check_page_id_unused(source, page_id, first)
         build.pages[file.dest_uri] = PageState(
@@ -601,7 +649,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 html, page, state, build.writer.publication, build.policy
             )
             build.findings += findings
-            if text is not None:
+            if text is None:
+                build.writer.discard(page.url)
+            else:
                 build.writer.add(page.url, state.page_id, state.language, text)
 
     def _report(self, config: MkDocsConfig) -> None:
@@ -624,9 +674,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         # Nothing of a failed build is published. What an earlier build published, and
         # this one (--dirty) has not touched, stays.
         if build.written:
-            manifests = (Path(config.site_dir, name) for name in NAMES.values())
-            for path in (*map(Path, build.written), *manifests):
-                path.unlink(missing_ok=True)
+            remove_manifest(Path(config.site_dir))
+            for path in build.written:
+                Path(path).unlink(missing_ok=True)
         raise _FindingsError(f"markstay: {summarize(findings)}")
 
     def _log(self, findings: list[Finding]) -> None:
@@ -696,7 +746,7 @@ def _relative(path: str | Path) -> str:
     """Name a file as a person in the current folder would."""
     text, here = os.fspath(path), os.getcwd()
     if text.startswith(here + os.sep):
-        text = text[len(here) + 1 :]
+        text = os.path.normpath(text[len(here) + 1 :])
     else:
         with suppress(ValueError):  # another drive
             text = os.path.relpath(text)

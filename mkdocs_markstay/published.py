@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.sections import Section
 
 # What mkdocs-encryptcontent-plugin leaves of a page.
-_ENCRYPTED = 'id="mkdocs-encrypted-content"'
+_ENCRYPTED = re.compile(r"""<div[^<>]*\sid=["']?mkdocs-encrypted-content\b""")
 _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
@@ -49,14 +49,14 @@ def read_published(
     """
     span = find_region_span(html)
     region = html[span[0] : span[1]] if span else ""
-    if span is None or _ENCRYPTED in region:
+    if span is None or ("mkdocs-encrypted" in region and _ENCRYPTED.search(region)):
         message = (
             "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"
         )
         return None, [Finding(state.path, 1, "not-published", message)]
     # Every other id in the region was set on purpose: by the author, or by a tool.
-    opens = set(find_ids(region)) - state.slugs
+    opens = {*find_ids(region), *state.lines} - state.slugs
     # What UTF-8 cannot hold is published as character references.
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
     sections = extract(text, opens, (*policy.furniture, *state.furniture))
@@ -86,8 +86,10 @@ def _check_lost(state: PageState, sections: Sequence[Section]) -> Iterator[Findi
 def _check_leaks(
     state: PageState, region: str, sections: Sequence[Section], title: str
 ) -> Iterator[Finding]:
-    shown = {section.title: state.lines.get(section.section_id, 1) for section in sections}
-    for text, line in {title: 1, **shown}.items():
+    # What is shown of a heading whose id was read is what its author wanted.
+    read = {section.title for section in sections if section.section_id in state.lines}
+    shown = {title, *(section.title for section in sections)} - read
+    for text in sorted(shown):
         match = _TOKEN.search(text)
         # An id in code at a heading's end is what the heading is about.
         if match and f"{escape(match[0], quote=False)}</code>" not in region:
@@ -95,4 +97,4 @@ def _check_leaks(
                 f"the published page shows {show(match[0])} as text in the title {show(text)};"
                 " it was not read as an id"
             )
-            yield Finding(state.path, line, "leaked-id", message)
+            yield Finding(state.path, 1, "leaked-id", message)

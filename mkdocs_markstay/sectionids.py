@@ -33,6 +33,7 @@ _ATTRIBUTE = re.compile(
 # is far more likely the second half of an id with a space in it.
 _VALUELESS = re.compile(r"(?:data|aria)-[\w.-]+|hidden|inert|itemscope|markdown|popover|translate")
 _MISPLACED = re.compile(r"\{:?[ \t]*#[^{}]*\}|<#[^<>]*>")
+_UNCLOSED = re.compile(r"[ \t]+(?P<token>(?:<|\{:?[ \t]*)#(?P<id>[\w.:-]*))[ \t]*$")
 _BACKTICKS = re.compile(r"`+")
 # How many opening braces are tried for one closing brace: more than one is
 # needed only where a quoted value holds braces.
@@ -45,10 +46,14 @@ _LITERAL_BRACE = "\x02125\x03"
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with the id of a heading: a finding code, and a sentence part."""
+    """What is wrong with the id of a heading: a finding code, and a sentence part.
+
+    ``below``: the id stands on the line below the heading.
+    """
 
     code: str
     message: str
+    below: bool = False
 
 
 class HeadingText(NamedTuple):
@@ -100,6 +105,9 @@ def read_heading(raw: str) -> HeadingText:
         misplaced = Problem("misplaced-id", stray)
         return HeadingText(raw, title, attributes, None, misplaced, ids[0])
     in_braces = [token.brace for token in tokens if token.ids]
+    other = _misplaced(rest, spaced=True)
+    if other is not None:
+        ids.append(_token_id(other[0]))
     problem: Problem | None
     if len(ids) > 1:
         problem = Problem("two-ids", f"has {len(ids)} ids: {', '.join(map(show, ids[:3]))}")
@@ -260,18 +268,38 @@ def _escaped(text: str, start: int) -> bool:
 
 def _without_id(raw: str) -> HeadingText:
     text = _unescape_angles(raw)
-    match = next(
-        (m for m in _MISPLACED.finditer(_without_code(raw)) if not _inside(m.string, m.start())),
-        None,
-    )
+    match = _misplaced(raw, spaced=False)
     if match is None:
-        return HeadingText(text, raw)
+        unclosed = _UNCLOSED.search(raw)
+        if unclosed is None or _escaped(raw, unclosed.start("token")):
+            return HeadingText(text, raw)
+        title, token = raw[: unclosed.start()], unclosed["token"]
+        problem = Problem("malformed-id", f"has {show(token)} at its end, which is not closed")
+        return HeadingText(text, title, "", None, problem, unclosed["id"])
     token = match[0]
     title = raw.replace(token, " ", 1)
     title = " ".join(title.split()).replace(" .", ".")
-    wanted = token.strip("{}<>: \t").removeprefix("#").split(" ")[0]
     problem = Problem("misplaced-id", f"has {show(token)} in its text, where it is no id")
-    return HeadingText(text, title, "", None, problem, wanted)
+    return HeadingText(text, title, "", None, problem, _token_id(token))
+
+
+def _misplaced(raw: str, *, spaced: bool) -> re.Match[str] | None:
+    """Find what is spelled like an id in the text of a heading; ``spaced``: between spaces."""
+    if "#" not in raw:
+        return None
+    text = _without_code(raw)
+    for match in _MISPLACED.finditer(text):
+        start, end = match.span()
+        before, after = text[max(start - 1, 0) : start], text[end : end + 1]
+        if spaced and not (before in " \t" and after in " \t"):
+            continue
+        if not _inside(text, match.start()):
+            return match
+    return None
+
+
+def _token_id(token: str) -> str:
+    return token.strip("{}<>: \t").removeprefix("#").split(" ")[0]
 
 
 def _inside(text: str, start: int) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mkdocs_markstay.findings import CODES, LEVELS
+from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.identity import digest_text, make_chunk_id
 from mkdocs_markstay.manifest import read_manifest
 from mkdocs_markstay.passages import Sizes, split_passages
@@ -35,7 +36,8 @@ SCHEMA = json.loads(
 
 BUILD_EXAMPLE = """\
 python3 -m venv .venv && .venv/bin/pip install -q '.[example]' && \\
-  .venv/bin/mkdocs build -q -f example_site/mkdocs.yml && head -c 2500 example_site/site/passages.json
+  NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build -q -f example_site/mkdocs.yml && \\
+  head -n 1 example_site/site/passages.jsonl
 """
 RUN_TESTS = """\
 python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/python -m pytest -n 2
@@ -142,6 +144,14 @@ def test_fields_of_lines_have_rows() -> None:
     page = Page("index", "Title", "", "en", "index.md")
     made = write_page(page, sections, Publication("p", "en"), Policy(()))
     assert rows(part(read("manifest.md"), "jsonl")) == list(json.loads(made.lines))
+
+
+def test_list_of_furniture_is_complete() -> None:
+    listed = re.search(
+        r"^```text\n(.*?)\n```", part(read("text.md"), "furniture"), re.MULTILINE | re.DOTALL
+    )
+    assert listed is not None
+    assert tuple(listed[1].split("\n")) == FURNITURE
 
 
 def own_headings(page: Path) -> list[str]:

@@ -41,7 +41,6 @@ EXTENSIONS: dict[str, tuple[str | dict[str, Any], ...]] = {
 
 # Bugs that are known and not repaired yet: names of cases and of sets of extensions.
 OPEN: set[str] = {
-    "a snippet in its long form, with the same title on the page",
     "tags on one line and over several",
 }
 

@@ -413,7 +413,7 @@ def test_lines_of_a_file_with_other_line_ends(tmp_path: Path) -> None:
 def test_an_id_on_the_line_below(tmp_path: Path) -> None:
     built = build_site(tmp_path, Site({"docs/index.md": "# A\n\n## B\n{: #c }\n\ntext\n"}))
     assert built.places == ["docs/index.md:3 misplaced-id"]
-    assert built.findings[0].message.endswith("Write: ## B <#c>")
+    assert built.findings[0].message.endswith("Write: ## B <#c>, and delete the line below")
 
 
 @pytest.mark.parametrize("plugins", [["blog", "markstay"], ["markstay", "blog"]])
