@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -241,13 +242,20 @@ class _Pulled:
 
     def __init__(self, source: Source, lines: list[str], free: list[int]) -> None:
         self.source = source
-        self.directives = find_directives(lines)
+        self.lines = lines
         # Lines that could be headings and are none of those that were found.
         self.free = free
-        self.tags = [(line, text.lower()) for line, text in enumerate(lines) if _HAS_TAG(text)]
         self.included = IncludedFiles(source.roots)
         # The last heading that was found in an included file: the directive's line, its own.
         self.last = (-1, -1)
+
+    @cached_property
+    def directives(self) -> list[Directive]:
+        return find_directives(self.lines)
+
+    @cached_property
+    def tags(self) -> list[tuple[int, str]]:
+        return [(line, text.lower()) for line, text in enumerate(self.lines) if _HAS_TAG(text)]
 
     def find(self, heading: Heading, first: int, last: int) -> int:
         """Find the line (from 0) in ``lines[first:last]``; headings come in order."""

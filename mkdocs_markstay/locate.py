@@ -131,7 +131,9 @@ def heading_key(text: str) -> str:
     text = text.strip().strip("#").strip()
     if text[:1] in _SIGNS and (prefix := _PREFIX.match(text)):
         text = text[prefix.end() :]
-    return " ".join(text.translate(_REMOVED).split())
+    if "\x02" in text or "\x03" in text:
+        text = text.translate(_REMOVED)
+    return " ".join(text.split())
 
 
 def align(
