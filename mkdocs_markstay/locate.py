@@ -22,7 +22,9 @@ _UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*")
 _SIGNS = frozenset("-*+:>[0123456789")
 # Characters that Python-Markdown takes out of every text.
 _REMOVED = {2: None, 3: None}
-_RAW = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
+_TAG_BEGIN = re.compile(r"<h([1-6])\b", re.IGNORECASE)
+_RAW = re.compile(r"""<h[1-6]\b(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+_LINES_OF_RAW = 5
 _TAG = re.compile(r"<[^<>]*>")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 # Elements whose lines are text, whatever they look like, unless they ask for Markdown.
@@ -96,19 +98,23 @@ def _hashes(number: int, line: str) -> Candidate | None:
 
 
 def _tag(number: int, lines: list[str]) -> Candidate | None:
-    tag = _RAW.search(lines[number])
+    line = lines[number]
+    begin = _TAG_BEGIN.search(line)
+    if begin is None:
+        return None
+    # A tag, and the heading behind it, may go on in the lines below: its first words are enough.
+    below = "\n".join(lines[number : number + _LINES_OF_RAW])
+    tag = _RAW.match(below, begin.start())
     if tag is None:
         return None
-    # A raw heading may go on in the lines below; its first words are enough.
-    inner = "\n".join(lines[number : number + 5])[tag.end() :]
+    inner = below[tag.end() :]
     end = inner.lower().find("</h")
     inner = inner[:end] if end >= 0 else inner.split("\n", 1)[0]
     key = heading_key(unescape(_TAG.sub("", inner)))
-    code = lines[number].startswith(("    ", "\t")) or "`" in lines[number][: tag.start()]
+    start = begin.start()
+    code = line.startswith(("    ", "\t")) or "`" in line[:start]
     doubt = _CODE if code else 0
-    start = tag.start()
-    sign = lines[number][start : start + 3]
-    return Candidate(number, key, int(tag[1]), doubt, lines[number], lines[number][:start], sign)
+    return Candidate(number, key, int(begin[1]), doubt, line, line[:start], begin[0])
 
 
 def _underlined(number: int, lines: list[str]) -> Candidate | None:

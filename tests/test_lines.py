@@ -40,9 +40,7 @@ EXTENSIONS: dict[str, tuple[str | dict[str, Any], ...]] = {
 }
 
 # Bugs that are known and not repaired yet: names of cases and of sets of extensions.
-OPEN: set[str] = {
-    "tags on one line and over several",
-}
+OPEN: set[str] = set()
 
 
 def _mark_open(name: str) -> list[pytest.MarkDecorator]:
