@@ -51,6 +51,25 @@ def test_a_page_about_encrypted_pages(tmp_path: Path) -> None:
     assert built_texts(tmp_path, {"docs/index.md": text})["index#b"] == "x"
 
 
+def test_an_encrypted_page_is_left_out(tmp_path: Path) -> None:
+    """What mkdocs-encryptcontent-plugin leaves between the marks is nobody's text."""
+    hook = (
+        "def on_page_context(context, page, **_):\n"
+        "    page.content = '<form id=\"mkdocs-decrypt-form\">Password?</form>'"
+        '\'<div id="mkdocs-encrypted-content" style="display:none">c1ph3r</div>\'\n'
+    )
+    files: dict[str, str | bytes] = {
+        "docs/index.md": "# A\n\n## B <#b>\n\nsecret\n",
+        "hook.py": hook,
+    }
+    site = Site(files, plugin=VERIFY, config={"hooks": ["hook.py"]})
+    built = build_site(tmp_path, site)
+    assert built.passed, built.log
+    assert built.places == ["docs/index.md:1 not-published"]
+    assert built.manifest is not None
+    assert built.manifest["pages"] == built.manifest["passages"] == []
+
+
 def test_upper_case_and_spaced_attributes(tmp_path: Path) -> None:
     text = '# A\n\n<H2 ID="x">T</H2>\n\none\n\n<h2 id = "y">U</h2>\n\ntwo\n'
     texts = built_texts(tmp_path, {"docs/index.md": text})
