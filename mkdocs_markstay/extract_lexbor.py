@@ -148,7 +148,10 @@ def _occurring(selectors: tuple[str, ...], region: str) -> str:
     """Join the selectors that can match anything: most name what is on few pages."""
     lower = region.lower()
     tags = set(_TAG_NAME.findall(lower))
-    classes = set(_QUOTES.sub(" ", " ".join(set(_CLASS_VALUE.findall(lower)))).split())
+    values = " ".join(set(_CLASS_VALUE.findall(lower)))
+    if "&" in values:  # a class may be spelled in ways that only the parser reads
+        return ",".join(selectors)
+    classes = set(_QUOTES.sub(" ", values).split())
     return ",".join(
         [
             selector
