@@ -57,13 +57,6 @@ class Candidate(NamedTuple):
     sign: str = ""
 
 
-class Location(NamedTuple):
-    """Where a heading stands: a line counted from 0, and whether no other line is as likely."""
-
-    line: int
-    exact: bool
-
-
 def find_candidates(text: str) -> list[Candidate]:
     """Collect all lines of a Markdown text that could be headings, in order."""
     lines = text.split("\n")
@@ -144,20 +137,20 @@ def heading_key(text: str) -> str:
 
 def align(
     keys: Sequence[str], candidates: Sequence[Candidate], levels: Sequence[int] | None = None
-) -> list[Location | None]:
+) -> list[Candidate | None]:
     """Align headings, given by `heading_key`, with candidate lines, both in order.
 
-    As many headings as possible are found; where there is a choice, on lines that
+    Gives the line of each heading, None where there is none. As many headings as possible are found; where there is a choice, on lines that
     are in no doubt, then on lines of the same of the ``levels``, if they are given.
     """
     levels = levels or [0] * len(keys)
-    result: list[Location | None] = [None] * len(keys)
+    result: list[Candidate | None] = [None] * len(keys)
     last = -1
     for number, choices in sorted(_match(keys, candidates, levels).items()):
         # The earliest of the best alignments: no two headings on one line.
         index = next((choice for choice in choices if choice > last), None)
         if index is not None:
-            result[number] = Location(candidates[index].line, len(choices) == 1)
+            result[number] = candidates[index]
             last = index
     return result
 
@@ -269,7 +262,7 @@ def _sums(weights: list[dict[int, int]], columns: int) -> list[list[int]]:
 def _next_that_fits(
     keys: Sequence[str], candidates: Sequence[Candidate], numbers: range, indexes: range
 ) -> dict[int, list[int]]:
-    """Take for each heading the next line that fits; all later ones make it inexact."""
+    """Take for each heading the next line that fits."""
     found: dict[int, list[int]] = {}
     where: dict[str, list[int]] = {}
     for index in indexes:
@@ -279,7 +272,7 @@ def _next_that_fits(
         places = where.get(keys[number], [])
         slot = bisect_left(places, last + 1)
         if slot < len(places):
-            found[number] = [places[slot], *places[slot + 1 : slot + 2]]
+            found[number] = [places[slot]]
             last = places[slot]
     return found
 
