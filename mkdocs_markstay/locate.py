@@ -140,8 +140,9 @@ def align(
 ) -> list[Candidate | None]:
     """Align headings, given by `heading_key`, with candidate lines, both in order.
 
-    Gives the line of each heading, None where there is none. As many headings as possible are found; where there is a choice, on lines that
-    are in no doubt, then on lines of the same of the ``levels``, if they are given.
+    Gives the line of each heading, None where there is none. As many headings as
+    possible are found; where there is a choice, on lines that are in no doubt, then on
+    lines of the same of the ``levels``, if they are given.
     """
     levels = levels or [0] * len(keys)
     result: list[Candidate | None] = [None] * len(keys)
