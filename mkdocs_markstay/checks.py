@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from html import unescape
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.headings import Heading, Place
+    from mkdocs_markstay.sectionids import Problem
 
 _ID_ATTRIBUTE = re.compile(r"""\s+id\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 # Begins with a literal, which makes the search ten times faster.
@@ -28,11 +30,15 @@ _LONG_TITLE = 300
 
 @dataclass(frozen=True)
 class Rules:
-    """What is enforced: heading levels, a narrower pattern for ids, generated headings."""
+    """What is enforced: heading levels, a narrower pattern for ids, generated headings.
+
+    ``stamp`` is the command that writes ids into the files of the site.
+    """
 
     levels: frozenset[int] = frozenset((2, 3, 4, 5, 6))
     id_pattern: re.Pattern[str] | None = None
     generated: bool = False
+    stamp: str = "mkdocs-markstay stamp"
 
 
 def check_headings(headings: Sequence[Heading], rules: Rules) -> list[Finding]:
@@ -84,6 +90,32 @@ def find_ids(html: str) -> list[str]:
     ]
 
 
+def find_missing(headings: Sequence[Heading], rules: Rules) -> list[Heading]:
+    """Find the headings that must have an id and have none, not even a wrong one."""
+    found = []
+    seen_h1 = False
+    for heading in headings:
+        enforced = heading.level in rules.levels or (heading.level == 1 and seen_h1)
+        seen_h1 = seen_h1 or heading.level == 1
+        enforced = enforced and (heading.authored or rules.generated)
+        if enforced and not heading.explicit and _problem(heading) is None:
+            found.append(heading)
+    return found
+
+
+def can_be_stamped(heading: Heading) -> bool:
+    """Whether an id can be written at the end of the heading's line, as far as can be told."""
+    found = heading.found
+    return heading.number is not None and found is not None and not found.sign.startswith("<")
+
+
+def _problem(heading: Heading) -> Problem | None:
+    problem = heading.written.problem if heading.written else None
+    if problem is None and heading.explicit:
+        problem = check_id(heading.published_id)
+    return problem
+
+
 def _own(heading: Heading) -> bool:
     return heading.explicit and heading.authored and bool(heading.published_id)
 
@@ -92,7 +124,7 @@ def _taken(heading: Heading, whose: str) -> Finding:
     section_id = heading.published_id
     repair = _repair(heading, propose_id(f"{section_id} section", ()))
     return _finding(
-        heading.place,
+        heading,
         "id-taken",
         f"id {show(section_id)} of heading {_name(heading)} is also the id of {whose}. {repair}",
     )
@@ -103,27 +135,27 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
     slugs = {heading.published_id for heading in headings if not heading.explicit}
     first_of: dict[str, Heading] = {}
     first_like: dict[str, Heading] = {}
-    seen_h1 = False
+    missing = {id(heading) for heading in find_missing(headings, rules)}
     for heading in headings:
-        enforced = heading.level in rules.levels or (heading.level == 1 and seen_h1)
-        seen_h1 = seen_h1 or heading.level == 1
         if not (heading.authored or rules.generated):
             continue
-        problem = heading.written.problem if heading.written else None
+        problem = _problem(heading)
         section_id = heading.published_id
-        if problem is None and heading.explicit:
-            problem = check_id(section_id)
         if problem is not None:
             wanted = heading.written.wanted if heading.written else section_id
             repair = _repair(heading, _better(wanted, heading, taken))
             message = f"heading {_name(heading)} {problem.message}. {repair}"
-            yield _finding(heading.place, problem.code, message)
+            yield _finding(heading, problem.code, message)
             continue
         if not heading.explicit:
-            if enforced:
-                repair = _repair(heading, _better(section_id, heading, taken))
+            if id(heading) in missing:
+                better = _better(section_id, heading, taken)
+                repair = _repair(heading, better)
+                if better == section_id and can_be_stamped(heading):
+                    path = shlex.quote(heading.place.path)
+                    repair += f", or run: {rules.stamp} {path} --write"
                 yield _finding(
-                    heading.place,
+                    heading,
                     "missing-id",
                     f"heading {_name(heading)} has no section id. {repair}",
                 )
@@ -133,7 +165,7 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
         yield from _check_unique(heading, first_of, first_like, taken)
         if rules.id_pattern is not None and not rules.id_pattern.fullmatch(section_id):
             yield _finding(
-                heading.place,
+                heading,
                 "id-pattern",
                 f"id {show(section_id)} of heading {_name(heading)} does not match the pattern"
                 f" {show(rules.id_pattern.pattern)} of the option id_pattern. Change the id",
@@ -152,17 +184,18 @@ def _check_unique(
         if place.via and (place.path, place.line) == (first.place.path, first.place.line):
             place = place.via
         yield _finding(
-            place,
+            heading,
             "duplicate-id",
             f"id {show(section_id)} of heading {_name(heading)} is already used"
             f" at {first.place}. {repair}",
+            place,
         )
         return
     like = first_like.setdefault(same_id_key(section_id), heading)
     if like is not heading:
         repair = _repair(heading, propose_id(heading.title, {*taken, like.published_id.lower()}))
         yield _finding(
-            heading.place,
+            heading,
             "case-clash",
             f"id {show(section_id)} of heading {_name(heading)} differs only in case from"
             f" {show(like.published_id)} at {like.place}. {repair}",
@@ -216,5 +249,6 @@ def _name(heading: Heading) -> str:
     return show(heading.title)
 
 
-def _finding(place: Place, code: str, message: str) -> Finding:
-    return Finding(place.path, place.line, code, message, via=str(place.via or ""))
+def _finding(heading: Heading, code: str, message: str, place: Place | None = None) -> Finding:
+    place, via = place or heading.place, str((place or heading.place).via or "")
+    return Finding(place.path, place.line, code, message, via=via, heading=heading.title)

@@ -1,12 +1,50 @@
-"""The command line: `mkdocs-markstay`. Exit codes: 0 clean, 1 findings, 2 cannot run."""
+"""The command line: `mkdocs-markstay`. Exit codes: 0 clean, 1 findings, 2 cannot run.
+
+What a command needs is imported when it runs, so that each is quick.
+"""
+
+# ruff: noqa: PLC0415, PTH100, PTH110
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mkdocs_markstay import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mkdocs_markstay.check_site import Verdict
+    from mkdocs_markstay.findings import Finding
+    from mkdocs_markstay.inspection import Inspection, RenderedPage
+    from mkdocs_markstay.stamp_plan import Choice
+
+# As in mkdocs_markstay.formats, which takes time to import.
+_FORMATS = ("text", "json", "github", "sarif")
+
+_FOLDER = click.Path(exists=True, file_okay=False)
+
+_config_file = click.option(
+    "-f",
+    "--config-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="The site's configuration. Default: mkdocs.yml in this folder.",
+)
+_format = click.option(
+    "--format",
+    "style",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="How findings are written.",
+)
+_paths = click.argument("paths", nargs=-1, type=click.Path(exists=True), metavar="[PATH]...")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,8 +64,8 @@ def verify(site: Path) -> None:
     each section's anchor must stand exactly once in its page, each passage's text
     under it, and every digest and id must come out again.
     """
-    from mkdocs_markstay.findings import judge, summarize  # noqa: PLC0415 (--help is quick)
-    from mkdocs_markstay.verify import verify_site  # noqa: PLC0415
+    from mkdocs_markstay.findings import judge, summarize
+    from mkdocs_markstay.verify import verify_site
 
     findings = judge(verify_site(site), {})
     for found in findings:
@@ -36,3 +74,267 @@ def verify(site: Path) -> None:
         click.echo(summarize(findings), err=True)
         raise SystemExit(1)
     click.echo(f"{site}: the site and its manifest agree")
+
+
+@main.command()
+@_config_file
+@_paths
+@_format
+@click.option("--strict", is_flag=True, help="Warnings fail, too, as in `mkdocs build --strict`.")
+@click.option("--no-cache", is_flag=True, help="Render all pages, and keep nothing.")
+def check(
+    config_file: str | None, paths: tuple[str, ...], style: str, strict: bool, no_cache: bool
+) -> None:
+    """Say what `mkdocs build` would find, without a build.
+
+    Renders the Markdown of the pages that changed since the last check, and writes no
+    HTML. With PATHs, only findings in these files and folders are told.
+    """
+    verdict = _check(config_file, strict=strict, cache=not no_cache)
+    findings = _within(verdict.findings, paths)
+    _print_findings(findings, style)
+    _print_summary(findings, verdict)
+    _exit(findings, verdict)
+
+
+@main.command()
+@_config_file
+@click.option("--prune", is_flag=True, help="Only take out what is repaired; add nothing.")
+def baseline(config_file: str | None, prune: bool) -> None:
+    """Record today's findings, so that only new ones fail.
+
+    Writes `markstay.baseline` beside the configuration. The plugin and `check` lower the
+    findings that are in it to `info`.
+    """
+    from mkdocs_markstay.baseline import Baseline
+
+    verdict = _check(config_file)
+    folder = Path(_find_config(config_file)).absolute().parent
+    debts = Baseline.read(folder)
+    before = debts.debts.total()
+    debts.take(verdict.findings, prune=prune)
+    try:
+        debts.write()
+    except OSError as error:
+        _fail(f"{debts.shown} cannot be written: {error.strerror or error}")
+    after = _count(debts.debts.total(), "old finding")
+    click.echo(f"{debts.shown}: {after} (before: {before})")
+
+
+@main.command()
+@_config_file
+@_format
+@click.option(
+    "--original",
+    type=click.Path(exists=True, file_okay=False),
+    help="The docs folder of the originals.",
+)
+@click.option(
+    "--translation",
+    type=click.Path(exists=True, file_okay=False),
+    help="The docs folder of the translations. Default: the site's.",
+)
+def parity(
+    config_file: str | None, style: str, original: str | None, translation: str | None
+) -> None:
+    """Compare the section ids of translated pages with those of their originals.
+
+    Without --original, the languages of the site are compared (mkdocs-static-i18n).
+    """
+    from mkdocs_markstay.findings import judge, summarize
+    from mkdocs_markstay.inspection import Inspection
+    from mkdocs_markstay.translations import compare_languages, compare_trees
+
+    path = _find_config(config_file)
+    run, first = Inspection(), Inspection()
+    with _errors():
+        _inspect(path, run, docs_dir=translation and os.path.abspath(translation))
+        if original:
+            _inspect(path, first, docs_dir=os.path.abspath(original))
+    assert run.settings is not None
+    if original:
+        count, findings = compare_trees(first.reports, run.reports)
+    else:
+        count, findings = compare_languages(run.reports, run.settings.default_language)
+    if not count:
+        _fail("no page has a translation. Name the docs folder of the originals: --original")
+    levels = {code: level for code, level in run.settings.levels.items() if level != "ignore"}
+    judged = judge(findings, levels)
+    _print_findings(judged, style)
+    click.echo(f"{summarize(judged)} ({_count(count, 'translated page')})", err=True)
+    raise SystemExit(1 if judged else 0)
+
+
+@main.command()
+@_config_file
+@_paths
+@click.option(
+    "--syntax",
+    type=click.Choice(("auto", "angle", "brace")),
+    default="auto",
+    show_default=True,
+    help="<#id>, {#id}, or what the site mostly uses.",
+)
+@click.option("--write", is_flag=True, help="Change the files. Default: print a diff.")
+@click.option(
+    "--fresh", is_flag=True, help="Make new ids from titles, for pages that nobody links to yet."
+)
+@click.option(
+    "--from",
+    "original",
+    type=click.Path(exists=True),
+    help="Carry ids over from the original of a translation: a file, or a docs folder.",
+)
+def stamp(
+    config_file: str | None,
+    paths: tuple[str, ...],
+    syntax: str,
+    write: bool,
+    fresh: bool,
+    original: str | None,
+) -> None:
+    """Write into each heading without an id the anchor that it has today.
+
+    The site is rendered before and after; a heading of which more than the id would
+    change is left alone. With PATHs, only these files and folders are stamped.
+    """
+    from mkdocs_markstay.edits import diff_text
+    from mkdocs_markstay.stamp_site import StampOptions, stamp_site
+
+    if fresh and original:
+        _fail("--fresh and --from cannot be used together")
+    path = _find_config(config_file)
+    options = StampOptions(
+        tuple(map(Path, paths)),
+        syntax,
+        _choose(path, original, fresh=fresh),
+        (Path(original),) if original else (),
+    )
+    with _errors():
+        stamps = stamp_site(Path(path), options, _inspect)
+    if write:
+        stamps.write()
+    else:
+        for file in stamps.files:
+            click.echo(diff_text(file.path, file.old, file.new).encode(), nl=False)
+    # Beside a diff nothing else may stand.
+    for found in stamps.findings:
+        click.echo(found, err=not write)
+    what = f"{_count(stamps.ids, 'id')} in {_count(len(stamps.files), 'file')}"
+    click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
+    if not stamps.settings.configured:
+        click.echo("markstay is not among the plugins of the site yet", err=True)
+    raise SystemExit(any(found.level in ("error", "warning") for found in stamps.findings))
+
+
+def _choose(
+    path: str, original: str | None, *, fresh: bool
+) -> Callable[[RenderedPage, Inspection], Mapping[int, Choice]]:
+    from mkdocs_markstay.stamp_plan import choose_anew, keep_anchors
+    from mkdocs_markstay.translations import Originals
+
+    if original:
+
+        def inspect_other(docs: Path, run: Inspection) -> None:
+            _inspect(path, run, docs_dir=os.path.abspath(docs))
+
+        return Originals(Path(original), inspect_other).choose
+
+    def choose(page: RenderedPage, run: Inspection) -> Mapping[int, Choice]:
+        assert run.settings is not None
+        new = fresh or page.left_out
+        return (choose_anew if new else keep_anchors)(page, run.settings.rules)
+
+    return choose
+
+
+# -- what the commands share
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _find_config(config_file: str | None) -> str:
+    if config_file is not None:
+        return config_file
+    for name in ("mkdocs.yml", "mkdocs.yaml"):
+        if os.path.exists(name):
+            return name
+    return _fail("there is no mkdocs.yml in this folder. Name it: -f path/to/mkdocs.yml")
+
+
+def _check(config_file: str | None, *, strict: bool = False, cache: bool = True) -> Verdict:
+    from mkdocs_markstay.check_site import check_site
+
+    path = _find_config(config_file)
+    with _errors():
+        return check_site(path, _inspect, strict=strict, cache=cache)
+
+
+def _inspect(config_file: str, run: Inspection, **overrides: Any) -> None:
+    from mkdocs_markstay.plugin import inspect_site
+
+    inspect_site(config_file, run, **overrides)
+
+
+def _within(findings: Sequence[Finding], paths: tuple[str, ...]) -> list[Finding]:
+    """Keep the findings in these files and folders, or in what they include."""
+    if not paths:
+        return list(findings)
+    wanted = [os.path.realpath(path) for path in paths]
+
+    def is_wanted(path: str) -> bool:
+        real = os.path.realpath(path)
+        return any(real == each or real.startswith(each + os.sep) for each in wanted)
+
+    return [
+        found
+        for found in findings
+        if is_wanted(found.path) or (found.via and is_wanted(found.via.rpartition(":")[0]))
+    ]
+
+
+def _print_findings(findings: Sequence[Finding], style: str) -> None:
+    from mkdocs_markstay.findings import without_many_debts
+
+    if style == "text":
+        for found in without_many_debts(findings):
+            click.echo(found)
+        return
+    from mkdocs_markstay.formats import format_findings
+
+    click.echo(format_findings(findings, style, __version__).encode(), nl=False)
+
+
+def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
+    from mkdocs_markstay.findings import summarize
+
+    parts = [summarize(findings)]
+    if verdict.debts:
+        parts.append(verdict.debts)
+    pages = _count(verdict.pages, "page")
+    click.echo(f"{'; '.join(parts)} ({pages}, {verdict.rendered} rendered now)", err=True)
+    if not verdict.configured:
+        click.echo("markstay is not among the plugins of the site yet", err=True)
+
+
+def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
+    failing = {"error", "warning"} if verdict.strict else {"error"}
+    raise SystemExit(any(found.level in failing for found in findings))
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Tell a person why a command cannot go on."""
+    from mkdocs_markstay.inspection import InspectionError
+
+    try:
+        yield
+    except InspectionError as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"mkdocs-markstay: {message}", err=True)
+    sys.exit(2)

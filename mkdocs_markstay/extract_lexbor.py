@@ -39,6 +39,7 @@ _CONTAINERS = _words(
 _PARAGRAPHS = _words("p summary figcaption caption legend dt dd li")
 _LISTS = frozenset(("ul", "ol", "menu"))
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_PLAIN_HEADINGS = ",".join(f"body>{tag}" for tag in sorted(_HEADINGS))
 _TABLE_PARTS = _words("thead tbody tfoot tr td th")
 _BLOCKS = (
     _CONTAINERS
@@ -133,6 +134,16 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     if selectors:
         _remove(tree, selectors)
     return _Page(tree, body, opens).read()
+
+
+def find_plain_headings(region: str) -> set[str]:
+    """Find the ids of headings that open their sections whatever else is on the page.
+
+    They stand in nothing that could hide them, and have no attribute but the id.
+    """
+    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{region}")
+    every = (heading.attributes for heading in tree.css(_PLAIN_HEADINGS))
+    return {attributes.get("id") or "" for attributes in every if len(attributes) == 1}
 
 
 def _remove(tree: LexborHTMLParser, selectors: str) -> None:

@@ -12,7 +12,6 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -26,9 +25,11 @@ from mkdocs_markstay.records import (
     identity_line,
     to_json,
 )
+from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 JSON_NAME = "passages.json"
 JSONL_NAME = "passages.jsonl"
@@ -126,9 +127,9 @@ class ManifestWriter:
                 (folder / name).unlink(missing_ok=True)
         if "json" in formats:
             header = self._header(policy, complete=complete, preview=preview)
-            _write_file(folder / JSON_NAME, self._json(header))
+            write_file(folder / JSON_NAME, self._json(header))
         if "jsonl" in formats:
-            _write_file(folder / JSONL_NAME, self._read("lines"))
+            write_file(folder / JSONL_NAME, self._read("lines"))
 
     def _header(self, policy: Policy, *, complete: bool, preview: bool) -> Record:
         return {
@@ -189,19 +190,6 @@ def _digest_parts(parts: Iterable[bytes]) -> str:
     for part in parts:
         total.update(part)
     return "sha256:" + total.hexdigest()
-
-
-def _write_file(path: Path, parts: Iterator[bytes]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
-        os.chmod(name, 0o644)  # noqa: PTH101 (mkstemp makes it private; a site is public)
-        os.replace(name, path)  # noqa: PTH105
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 # -- reading

@@ -89,15 +89,15 @@ def read_page_options(meta: Mapping[str, Any], source: Source) -> PageOptions:
     return options
 
 
-def check_url_unused(source: Source, target: str, first: str) -> list[Finding]:
+def check_url_unused(path: str, target: str, first: str) -> list[Finding]:
     """Find a page that is published where another one is, the one at the path ``first``."""
-    if first == source.path:
+    if first == path:
         return []
     message = (
         f"this page and {first} are both published as {target}. Rename one of them, or exclude it"
         " with exclude_docs"
     )
-    return [Finding(source.path, 1, "same-url", message)]
+    return [Finding(path, 1, "same-url", message)]
 
 
 def check_derived_page_id(source: Source, page_id: str) -> list[Finding]:
@@ -112,15 +112,15 @@ def check_derived_page_id(source: Source, page_id: str) -> list[Finding]:
     return [Finding(source.path, 1, "page-id", message)]
 
 
-def check_page_id_unused(source: Source, page_id: str, first: str) -> list[Finding]:
-    """Find a page whose id is that of another page, the one at the path ``first``."""
-    if first == source.path:
+def check_page_id_unused(path: str, line: int, page_id: str, first: str) -> list[Finding]:
+    """Find a page whose id (in that line) is that of another page, the one at ``first``."""
+    if first == path:
         return []
     message = (
         f"page id {show(page_id)} is already that of {first}. Write in the front matter (between"
         f" two lines --- at the top of the file): page_id: {page_id}-2"
     )
-    return [Finding(source.path, source.find_key("page_id"), "duplicate-page-id", message)]
+    return [Finding(path, line, "duplicate-page-id", message)]
 
 
 def check_replaced(source: Source, markdown: str) -> list[Finding]:

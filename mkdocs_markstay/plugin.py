@@ -5,27 +5,34 @@ from __future__ import annotations
 import logging
 import os
 import re
-from contextlib import suppress
-from dataclasses import dataclass, field
+import shlex
+import sys
+import tempfile
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mkdocs.commands.build import get_context
-from mkdocs.config import base
+from mkdocs.commands.build import build, get_context
+from mkdocs.config import base, load_config
 from mkdocs.config import config_options as c
-from mkdocs.exceptions import PluginError
+from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
+from mkdocs.structure.files import InclusionLevel
 from mkdocs.utils import CountHandler, get_relative_url
 from pathspec.gitignore import GitIgnoreSpec
 from slugify import slugify
 
+from mkdocs_markstay.baseline import Baseline
 from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
-from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize
+from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize, without_many_debts
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.headings import read_headings
 from mkdocs_markstay.identity import page_id_from_source
+from mkdocs_markstay.inspection import Inspection, InspectionError, RenderedPage, SiteSettings
 from mkdocs_markstay.manifest import (
     JSON_NAME,
     NAMES,
@@ -33,17 +40,17 @@ from mkdocs_markstay.manifest import (
     remove_manifest,
 )
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
+from mkdocs_markstay.outlines import check_parity
+from mkdocs_markstay.page_report import PageReport, SiteIndex, make_outline, page_key
 from mkdocs_markstay.page_source import (
     Source,
     check_derived_page_id,
-    check_page_id_unused,
     check_replaced,
-    check_url_unused,
     decode,
     read_page_options,
 )
 from mkdocs_markstay.passages import GRANULARITIES, Sizes
-from mkdocs_markstay.published import PageState, read_published
+from mkdocs_markstay.published import check_published, read_published
 from mkdocs_markstay.records import Page, Policy, Publication
 from mkdocs_markstay.sectionids import read_heading
 
@@ -58,6 +65,8 @@ if TYPE_CHECKING:
     from mkdocs.utils.templates import TemplateContext
 
     from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.headings import Heading
+    from mkdocs_markstay.outlines import OutlineHeading
 
 # Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
 # the prefix of a plugin's logger, so that an editor can follow `path:line`.
@@ -73,6 +82,8 @@ _PAGES_PROBED = 2
 # How many pages are kept until they are read together.
 _PAGES_AT_ONCE = 32
 _SMALLEST_MAXIMUM = 100
+_PARITY_LEVELS = {"warn": "warning", "error": "error", "off": "ignore"}
+_PARITY_CODES = ("parity-missing", "parity-extra", "parity-order")
 
 
 class _Name(c.Type[str]):
@@ -192,6 +203,9 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     findings = _Severities(c.Choice(LEVELS), default={})
     """The level of each finding code: `error`, `warning`, `info` or `ignore`."""
 
+    parity = c.Choice(tuple(_PARITY_LEVELS), default="warn")
+    """What it is if a translation has other section ids than its original."""
+
     furniture = _Selectors(c.Type(str), default=[])
     """CSS selectors of further elements whose text is no passage text."""
 
@@ -227,14 +241,19 @@ class _Build:
     policy: Policy
     rules: Rules
     exclude: GitIgnoreSpec
+    baseline: Baseline
+    index: SiteIndex = field(default_factory=SiteIndex)
     theme_ids: frozenset[str] = frozenset()
     unread: list[_Unread] = field(default_factory=list)
-    published: list[tuple[str, Page, PageState]] = field(default_factory=list)
+    reports: list[PageReport] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
+    inspected: list[tuple[MkDocsPage, PageReport, list[Heading]]] = field(default_factory=list)
+    published: list[tuple[str, Page, PageReport]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    pages: dict[str, PageState] = field(default_factory=dict)
-    # Which source has a page id, or a file of the site, first.
-    page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
-    targets: dict[str, str] = field(default_factory=dict)
+    # The pages that are to be published, by their file of the site.
+    pages: dict[str, PageReport] = field(default_factory=dict)
+    # The outlines of the pages in the default language, by page id.
+    originals: dict[str, tuple[OutlineHeading, ...]] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     complete: bool = True
     # How many builds are under way: those of other languages run inside the first.
@@ -251,6 +270,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.marks = self.extension.marks = BuildingMarks()
         self.build: _Build | None = None
         self.mkdocs_config: MkDocsConfig | None = None
+        # What is to be read where nothing is to be published.
+        self.inspection: Inspection | None = None
+        self.configured = True
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
         self.page: MkDocsPage | None = None
@@ -296,23 +318,37 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 if gone or build.exclude.match_file(page["source"]):
                     build.writer.discard(page["url"])
                 else:
-                    build.page_ids[page["page_id"], page["lang"]] = _relative(path)
+                    build.index.page_ids[page["page_id"], page["lang"]] = _relative(path)
 
     @event_priority(LAST)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Find files that would be published where the manifest is."""
         del config
+        if self.inspection is not None:
+            for file in files:
+                excluded = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
+                if excluded and self.inspection.wants_left_out(file.abs_src_path or ""):
+                    file.inclusion = InclusionLevel.NOT_IN_NAV
+                    self._build.left_out.add(file.src_uri)
         for name in NAMES.values():
-            file = files.get_file_from_path(name)
-            if file is not None and file.dest_uri == name:
-                path = self._path_of(file)
+            taken = files.get_file_from_path(name)
+            if taken is not None and taken.dest_uri == name:
+                path = self._path_of(taken)
                 message = f"the manifest is published as {name}. Rename the file"
                 self._build.findings.append(Finding(path, 1, "same-url", message))
         return files
 
-    def on_nav(self, nav: Navigation, **_: Any) -> Navigation:
-        """Keep the navigation: templates need it."""
+    @event_priority(LAST)
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+        """Keep the navigation: templates need it. An inspection need not render known pages."""
+        del config
         self.nav = nav
+        if self.inspection is not None:
+            for file in files.documentation_pages():
+                key = page_key(file.src_uri, file.dest_uri)
+                wanted = self.inspection.wants(key, file.abs_src_path or "")
+                # What MkDocs asks before it renders a page of a --dirty build.
+                file.is_modified = partial(bool, wanted)  # type: ignore[method-assign]
         return nav
 
     @event_priority(FIRST)
@@ -320,9 +356,15 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Report what was found in all pages, before anything is written."""
         build = self._build
         self._read_sources(config)
+        if self.inspection is not None:
+            self._take_known(self.inspection, files)
+        self._join_pages()
         build.theme_ids = self._probe_theme(env, config, files)
         for state in build.pages.values():
             build.findings += check_theme(state.path, state.lines, build.theme_ids)
+        if self.inspection is not None:
+            self._hand_over(self.inspection, config)
+            raise _InspectedError
         self._report(config)
         build.depth += 1
         return env
@@ -356,6 +398,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         except OSError as error:
             raise PluginError(f"markstay: the manifest cannot be written: {error}") from None
         log.info("Passage manifest: %s", build.writer.summary())
+        if debts := build.baseline.summarize():
+            log.info("markstay: %s", debts)
         if self.config.verify:
             from mkdocs_markstay.verify import verify_site  # noqa: PLC0415 (slow to import)
 
@@ -372,7 +416,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             if not isinstance(error, _FindingsError):
                 assert self.mkdocs_config is not None
                 self._read_sources(self.mkdocs_config)
-                self._log(judge(build.findings, self.config.findings))
+                self._join_pages()
+                self._log(build.baseline.judge(judge(build.findings, self._levels())))
             self._end()
 
     # -- a page's Markdown
@@ -381,6 +426,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def on_pre_page(self, page: MkDocsPage, *, config: MkDocsConfig, files: Files) -> MkDocsPage:
         """Read the file of a page; one that is not UTF-8 as far as possible."""
         del config, files
+        if self.inspection is not None:
+            key = page_key(page.file.src_uri, page.file.dest_uri)
+            self.inspection.begin_page(key, page.file.abs_src_path)
         self._read_file(page)
         return page
 
@@ -499,9 +547,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         )
         policy = Policy((*FURNITURE, *options.furniture), sizes, options.granularity)
         pattern = re.compile(options.id_pattern) if options.id_pattern else None
-        rules = Rules(frozenset(options.levels), pattern, options.enforce_generated)
+        rules = Rules(
+            frozenset(options.levels), pattern, options.enforce_generated, _stamp_command(config)
+        )
         exclude = GitIgnoreSpec.from_lines(options.exclude)
-        return _Build(ManifestWriter(publication), policy, rules, exclude)
+        baseline = Baseline.read(_folder_of(config))
+        build = _Build(ManifestWriter(publication), policy, rules, exclude, baseline)
+        build.findings += baseline.findings
+        return build
 
     def _language(self, config: MkDocsConfig) -> str:
         theme: Any = config.theme
@@ -547,10 +600,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         pages = [
             file.page
             for file in files.documentation_pages()
-            if file.page is not None and file.dest_uri in build.pages
+            if file.page is not None
+            and file.page.content is not None
+            and file.dest_uri in build.pages
         ]
         for page in pages:
-            template = str(page.meta.get("template", "main.html"))
+            template = build.pages[page.file.dest_uri].template
             if rendered.get(template, 0) < _PAGES_PROBED:
                 rendered[template] = rendered.get(template, 0) + 1
                 ids |= self._render_ids(env.get_template, template, page, config, files)
@@ -602,43 +657,121 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build, page, source = self._build, unread.page, unread.source
         file = page.file
         options = read_page_options(page.meta, source)
-        if not options.included or build.exclude.match_file(file.src_uri):
-            return
-        build.findings += options.findings
+        language = getattr(file, "locale_alternate_of", None) or self._language(config)
+        report = PageReport(
+            file.src_uri,
+            file.dest_uri,
+            source.path,
+            language,
+            template=str(page.meta.get("template", "main.html")),
+            generated=file.generated_by is not None,
+        )
         replaced = check_replaced(source, unread.markdown)
+        if not options.included or build.exclude.match_file(file.src_uri):
+            build.reports.append(report)
+            return
         if replaced:
-            build.findings += replaced
+            build.reports.append(replace(report, findings=(*options.findings, *replaced)))
             return
         headings = read_headings(unread.html, self.marks, unread.conversion, source)
-        if file.generated_by is not None and not build.rules.generated:
+        if report.generated and not build.rules.generated:
             for heading in headings:
                 heading.authored = False
-        build.findings += check_headings(headings, build.rules)
-        build.findings += check_taken(headings, unread.content)
-        language = getattr(file, "locale_alternate_of", None) or self._language(config)
-        if getattr(file, "locale", language) != language:
-            return  # shown for lack of a translation: the page itself is elsewhere
-        draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
-        if draft:  # only `serve` shows it
-            return
+        findings = [
+            *options.findings,
+            *check_headings(headings, build.rules),
+            *check_taken(headings, unread.content),
+        ]
         page_id = options.page_id
         if not page_id:
             page_id = page_id_from_source(getattr(file, "norm_src_uri", None) or file.src_uri)
-            build.findings += check_derived_page_id(source, page_id)
-        seen = build.targets.setdefault(file.dest_uri, source.path)
-        if seen != source.path:
-            build.findings += check_url_unused(source, file.dest_uri, seen)
-            return
-        first = build.page_ids.setdefault((page_id, language), source.path)
-        build.findings += check_page_id_unused(source, page_id, first)
-        build.pages[file.dest_uri] = PageState(
-            source.path,
-            page_id,
-            language,
-            options.furniture,
-            {h.published_id: h.line for h in headings if h.explicit and h.authored},
-            frozenset(h.published_id for h in headings if not h.explicit),
+            findings += check_derived_page_id(source, page_id)
+        # Else it is shown for lack of a translation: the page itself is elsewhere.
+        translated = getattr(file, "locale", language) == language
+        draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
+        report = replace(
+            report,
+            published=translated and not draft,  # only `serve` shows drafts
+            page_id=page_id,
+            page_id_line=source.find_key("page_id"),
+            furniture=options.furniture,
+            lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
+            slugs=frozenset(h.published_id for h in headings if not h.explicit),
+            outline=make_outline(headings),
+            findings=tuple(findings),
         )
+        build.reports.append(report)
+        if self.inspection is not None:
+            build.inspected.append((page, report, headings))
+
+    def _join_pages(self) -> None:
+        """Check what must be unique among the pages that were read."""
+        build = self._build
+        reports, build.reports = build.reports, []
+        for report in reports:
+            build.findings += report.findings
+            if report.published:
+                placed, findings = build.index.add(report)
+                build.findings += findings
+                if placed:
+                    build.pages[report.target] = report
+        if self.config.parity != "off":
+            self._check_parity()
+
+    def _check_parity(self) -> None:
+        """Compare the translations with the pages in the default language, which come first."""
+        build = self._build
+        original = build.writer.publication.default_language
+        for report in build.pages.values():
+            if report.language == original:
+                build.originals[report.page_id] = report.outline
+            elif report.page_id in build.originals:
+                build.findings += check_parity(
+                    build.originals[report.page_id], report.outline, report.path
+                )
+
+    def _take_known(self, inspection: Inspection, files: Files) -> None:
+        """Put the reports of pages that were not rendered again among the others, in order."""
+        build = self._build
+        read = {report.key: report for report in build.reports}
+        keys = [page_key(file.src_uri, file.dest_uri) for file in files.documentation_pages()]
+        ordered = [read.pop(key, None) or inspection.known.get(key) for key in keys]
+        build.reports = [*filter(None, ordered), *read.values()]
+        inspection.reports += build.reports
+
+    def _hand_over(self, inspection: Inspection, config: MkDocsConfig) -> None:
+        """Give an inspection what was found in one language of the site."""
+        build = self._build
+        inspection.begin_page(None, None)
+        for page, report, headings in build.inspected:
+            html = f"{BEGIN}{page.content}{END}"
+            if report.target in build.pages:
+                title = str(page.title or "")
+                build.findings += check_published(html, title, report, build.policy)
+            if inspection.keep:
+                path = page.file.abs_src_path
+                file = Path(path) if path and os.path.exists(path) else None
+                left_out = report.source in build.left_out
+                inspection.rendered.append(
+                    RenderedPage(report, tuple(headings), file, left_out, html)
+                )
+        inspection.settings = SiteSettings(
+            _folder_of(config),
+            Path(config.docs_dir),
+            build.rules,
+            self._levels(),
+            build.baseline,
+            build.writer.publication.default_language,
+            config.strict,
+            self.configured,
+        )
+        inspection.theme_ids |= build.theme_ids
+        inspection.findings += build.findings
+        # The next language begins with what this one leaves to be compared with.
+        build.findings.clear()
+        build.inspected.clear()
+        build.pages.clear()
+        build.depth += 1
 
     def _read_published(self) -> None:
         """Read the published pages that were noted: findings, and records for the manifest."""
@@ -654,10 +787,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             else:
                 build.writer.add(page.url, state.page_id, state.language, text)
 
+    def _levels(self) -> dict[str, str]:
+        parity = dict.fromkeys(_PARITY_CODES, _PARITY_LEVELS[self.config.parity])
+        return {**parity, **self.config.findings}
+
     def _report(self, config: MkDocsConfig) -> None:
         """Log the findings so far, and fail the build if they are errors."""
         build = self._build
-        levels = self.config.findings
+        levels = self._levels()
         if self.command == "serve":
             levels = {
                 code: "warning"
@@ -665,7 +802,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 else levels.get(code, default)
                 for code, default in CODES.items()
             }
-        findings = judge(build.findings, levels)
+        findings = build.baseline.judge(judge(build.findings, levels))
         build.findings.clear()
         self._log(findings)
         failing = {"error", "warning"} if config.strict else {"error"}
@@ -677,14 +814,20 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             remove_manifest(Path(config.site_dir))
             for path in build.written:
                 Path(path).unlink(missing_ok=True)
-        raise _FindingsError(f"markstay: {summarize(findings)}")
+        debts = build.baseline.summarize(complete=False)
+        raise _FindingsError(f"markstay: {summarize(findings)}{debts and f'; {debts}'}")
 
     def _log(self, findings: list[Finding]) -> None:
+        findings = without_many_debts(findings)
         if len(findings) > _MANY:
             level = logging.ERROR if any(f.level == "error" for f in findings) else logging.WARNING
             log.log(level, "markstay: %s", summarize(findings))
         for found in findings:
             log.log(_LOG_LEVELS[found.level], "%s", found)
+
+
+class _InspectedError(BaseException):
+    """All is read that an inspection asks for. No error, so that no plugin takes it for one."""
 
 
 class _FindingsError(PluginError):
@@ -694,7 +837,19 @@ class _FindingsError(PluginError):
 _LOG_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
-def _facts(page: MkDocsPage, state: PageState) -> Page:
+def _folder_of(config: MkDocsConfig) -> Path:
+    """Give the folder of the configuration file."""
+    return Path(config.config_file_path or "mkdocs.yml").absolute().parent
+
+
+def _stamp_command(config: MkDocsConfig) -> str:
+    """Give the command that writes ids into the files of this site."""
+    shown = _relative(config.config_file_path or "mkdocs.yml")
+    option = "" if shown in ("mkdocs.yml", "mkdocs.yaml") else f" -f {shlex.quote(shown)}"
+    return f"mkdocs-markstay stamp{option}"
+
+
+def _facts(page: MkDocsPage, state: PageReport) -> Page:
     """Give what the manifest says of a page."""
     title = str(page.title or "").encode("utf-8", "replace").decode()
     return Page(
@@ -757,3 +912,56 @@ def _warnings_counted() -> bool:
     """Whether MkDocs has counted a warning that fails a strict build."""
     handlers = logging.getLogger("mkdocs").handlers
     return any(isinstance(handler, CountHandler) and handler.get_counts() for handler in handlers)
+
+
+def inspect_site(config_file: str | None, inspection: Inspection, **overrides: Any) -> None:
+    """Render the pages of a site as `mkdocs build` does, and publish nothing.
+
+    ``config_file`` is None for the one in the current folder; ``overrides`` are settings
+    as MkDocs' `load_config` takes them. Raises InspectionError if MkDocs or a plugin
+    cannot go on.
+    """
+    logging.getLogger("mkdocs").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, redirect_stdout(sys.stderr):
+        try:
+            config = load_config(config_file, site_dir=site_dir, **overrides)
+            plugin = _find_plugin(config, inspection)
+            config.plugins.on_startup(command="build", dirty=False)
+            try:
+                _inspect_languages(config)
+            finally:
+                plugin.inspection = None
+                config.plugins.on_shutdown()
+        except (SystemExit, MkDocsException) as error:
+            raise InspectionError(str(error)) from None
+        except Exception as error:  # another plugin's, or an extension's
+            raise InspectionError(f"{type(error).__name__}: {error}") from error
+
+
+def _inspect_languages(config: MkDocsConfig) -> None:
+    _inspect(config)
+    # mkdocs-static-i18n builds its other languages once the first is finished.
+    translations: Any = config.plugins.get("i18n")
+    first = getattr(translations, "current_language", None)
+    for language in getattr(translations, "build_languages", ()):
+        if language != first:
+            translations.current_language, translations.building = language, True
+            _inspect(config)
+
+
+def _inspect(config: MkDocsConfig) -> None:
+    with suppress(_InspectedError):
+        build(config, dirty=True)  # with this MkDocs asks which pages are to be rendered
+
+
+def _find_plugin(config: MkDocsConfig, inspection: Inspection) -> MarkstayPlugin:
+    """Find the plugin, or add it with its defaults where the site does not have it yet."""
+    found = [p for p in config.plugins.values() if isinstance(p, MarkstayPlugin)]
+    if not found:
+        plugin = MarkstayPlugin()
+        plugin.load_config({}, config_file_path=config.config_file_path)
+        config.plugins["markstay"] = plugin
+    else:
+        plugin = found[0]
+    plugin.inspection, plugin.configured = inspection, bool(found)
+    return plugin

@@ -1,0 +1,82 @@
+"""A run of a site that publishes nothing: what it is to render, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from mkdocs_markstay.baseline import Baseline
+    from mkdocs_markstay.checks import Rules
+    from mkdocs_markstay.findings import Finding
+    from mkdocs_markstay.headings import Heading
+    from mkdocs_markstay.page_report import PageReport
+
+
+class InspectionError(Exception):
+    """The site cannot be read; the message is for a person."""
+
+
+@dataclass(frozen=True)
+class SiteSettings:
+    """What a run needs to know of a site's configuration.
+
+    ``folder`` is that of the configuration file, ``docs`` the docs folder; ``levels``
+    are those of finding codes that are not the default. ``configured`` is False if
+    the plugin is not in the configuration yet.
+    """
+
+    folder: Path
+    docs: Path
+    rules: Rules
+    levels: Mapping[str, str]
+    baseline: Baseline
+    default_language: str
+    strict: bool
+    configured: bool
+
+
+@dataclass(frozen=True)
+class RenderedPage:
+    """A page as it was rendered, before it is put into a template.
+
+    ``file`` is its source, None if it has none. ``left_out``: no build publishes it.
+    ``html`` is its HTML, after all plugins.
+    """
+
+    report: PageReport
+    headings: tuple[Heading, ...]
+    file: Path | None
+    left_out: bool
+    html: str
+
+
+@dataclass
+class Inspection:
+    """One run.
+
+    Pages are rendered if ``wants`` says so of their key (`PageReport.key`) and their path
+    in the file system; for others the report that is ``known`` is taken. Pages that the
+    site leaves out are rendered if ``wants_left_out`` says so of their path. ``keep``: keep
+    each page as it was rendered. ``begin_page`` is called with the key and the path of
+    each page before it is rendered, and with None after the last.
+
+    What comes of it: ``reports`` of all pages, in the site's order, ``findings`` that
+    are not judged yet, ``theme_ids`` that are also the theme's, ``rendered`` if they were kept.
+    """
+
+    wants: Callable[[str, str], bool] = lambda _key, _path: True
+    wants_left_out: Callable[[str], bool] = lambda _path: False
+    known: Mapping[str, PageReport] = field(default_factory=dict)
+    known_theme_ids: frozenset[str] = frozenset()
+    keep: bool = False
+    begin_page: Callable[[str | None, str | None], None] = lambda _key, _path: None
+
+    settings: SiteSettings | None = None
+    reports: list[PageReport] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    theme_ids: frozenset[str] = frozenset()
+    rendered: list[RenderedPage] = field(default_factory=list)

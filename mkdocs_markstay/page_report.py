@@ -1,0 +1,108 @@
+"""What is known of a page once its Markdown is rendered, and what must be true of all pages.
+
+A report holds plain values only, so that it can be kept from one run to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.outlines import OutlineHeading
+from mkdocs_markstay.page_source import check_page_id_unused, check_url_unused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mkdocs_markstay.headings import Heading
+
+
+@dataclass(frozen=True)
+class PageReport:
+    """A page whose Markdown was rendered.
+
+    ``source`` and ``target`` are its paths in the docs folder and in the site, ``path``
+    is what a person can open; ``published`` is False for a page that is not part of
+    the manifest (left out, a draft, shown for lack of a translation), which has ``findings``
+    all the same. ``lines`` maps the section ids that the author wrote to their lines,
+    ``slugs`` are the anchors that were made from the text of headings; ``outline`` has
+    all headings of the author's. ``page_id_line`` is where the page id stands.
+    """
+
+    source: str
+    target: str
+    path: str
+    language: str
+    template: str = "main.html"
+    generated: bool = False
+    published: bool = False
+    page_id: str = ""
+    page_id_line: int = 1
+    furniture: tuple[str, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+    slugs: frozenset[str] = frozenset()
+    outline: tuple[OutlineHeading, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Name the page among all pages of the site, in all languages."""
+        return page_key(self.source, self.target)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the report as a JSON value."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["slugs"] = sorted(self.slugs)
+        values["findings"] = [asdict(found) for found in self.findings]
+        return values
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> PageReport:
+        """Take what `to_json` gave. Anything else raises KeyError, TypeError or ValueError."""
+        return cls(
+            **{
+                **values,
+                "furniture": tuple(values["furniture"]),
+                "slugs": frozenset(values["slugs"]),
+                "outline": tuple(OutlineHeading(*each) for each in values["outline"]),
+                "findings": tuple(Finding(**each) for each in values["findings"]),
+            }
+        )
+
+
+def page_key(source: str, target: str) -> str:
+    """Name a page among all pages of a site, in all languages."""
+    return f"{source}|{target}"
+
+
+@dataclass
+class SiteIndex:
+    """What must be unique among the pages of a site: page ids, and files of the site."""
+
+    page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
+
+    def add(self, report: PageReport) -> tuple[bool, list[Finding]]:
+        """Add a published page: whether its place in the site is free, and what is wrong."""
+        seen = self.targets.setdefault(report.target, report.path)
+        if seen != report.path:
+            return False, check_url_unused(report.path, report.target, seen)
+        first = self.page_ids.setdefault((report.page_id, report.language), report.path)
+        return True, check_page_id_unused(report.path, report.page_id_line, report.page_id, first)
+
+
+def make_outline(headings: Sequence[Heading]) -> tuple[OutlineHeading, ...]:
+    """Give the outline of a page: the headings that an author wrote."""
+    return tuple(
+        OutlineHeading(
+            heading.level,
+            heading.title,
+            heading.published_id if heading.explicit else "",
+            heading.place.path,
+            heading.place.line,
+            heading.found.source if heading.found is not None else "",
+        )
+        for heading in headings
+        if heading.authored
+    )

@@ -1,0 +1,226 @@
+"""Which id each heading of a site gets, and in which line of which file it is written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from mkdocs_markstay.checks import find_missing
+from mkdocs_markstay.edits import write_id
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.sectionids import check_id, propose_id, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from mkdocs_markstay.checks import Rules
+    from mkdocs_markstay.headings import Heading, Place
+    from mkdocs_markstay.inspection import RenderedPage
+
+SYNTAXES = ("angle", "brace")
+"""The two spellings: `<#id>` and `{#id}`."""
+
+_ID_AT_END = re.compile(rb"^#{1,6}[ \t][^\r\n]*(<#[^\s<>]+>|\{:?[ \t]*#[^{}\r\n]+\})", re.MULTILINE)
+_NUMBERED = re.compile(r"(?P<base>.*?)(?P<sign>[_-]?)(?P<number>\d+)")
+
+
+class Choice(NamedTuple):
+    """What becomes of one heading: the id that it gets, or the reason why it gets none."""
+
+    section_id: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A line of a file that gets an id.
+
+    ``file`` is the real path, ``line`` counts from 0; ``place`` is what a person can open.
+    """
+
+    file: str
+    line: int
+    old: str
+    new: str
+    section_id: str
+    place: Place
+    heading: str
+
+
+@dataclass
+class Plan:
+    """What is to be written.
+
+    ``edits`` are by file and line; ``names`` are the absolute paths under which each
+    file is known. ``pages`` maps the key of each page to its headings (by their index)
+    that get an id. ``left`` tells of the headings that get none, with the reason.
+    """
+
+    edits: dict[tuple[str, int], Edit] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    pages: dict[str, dict[int, Edit]] = field(default_factory=dict)
+    left: list[Finding] = field(default_factory=list)
+
+    def refuse(self, edit: Edit, reason: str) -> None:
+        """Take an edit out of the plan, and tell why."""
+        if self.drop(edit):
+            self.left.append(_left(edit.place, edit.heading, reason))
+
+    def drop(self, edit: Edit) -> bool:
+        """Take an edit out of the plan; return False if it is not in it."""
+        if self.edits.pop((edit.file, edit.line), None) is None:
+            return False
+        for edits in self.pages.values():
+            for index in [index for index, other in edits.items() if other == edit]:
+                del edits[index]
+        return True
+
+
+# -- which id
+
+
+def keep_anchors(page: RenderedPage, rules: Rules) -> dict[int, Choice]:
+    """Choose for each heading that must have an id the anchor that it has today."""
+    choices = {}
+    taken = {heading.published_id for heading in page.headings}
+    missing = {id(heading) for heading in find_missing(page.headings, rules)}
+    for index, heading in enumerate(page.headings):
+        if id(heading) not in missing:
+            continue
+        anchor = heading.published_id
+        problem = check_id(anchor) if anchor else None
+        if problem is not None:
+            better = propose_id(heading.title, taken)
+            reason = (
+                f"today's anchor {show(anchor)} can be no section id."
+                f" Choose one by hand, for example: <#{better}>"
+            )
+            choices[index] = Choice(reason=reason)
+        else:
+            choices[index] = Choice(anchor or _propose(heading, taken))
+    return choices
+
+
+def choose_anew(page: RenderedPage, rules: Rules) -> dict[int, Choice]:
+    """Propose for each heading that must have an id one that is made from its title."""
+    missing = {id(heading) for heading in find_missing(page.headings, rules)}
+    taken = {heading.published_id for heading in page.headings if id(heading) not in missing}
+    return {
+        index: Choice(_propose(heading, taken))
+        for index, heading in enumerate(page.headings)
+        if id(heading) in missing
+    }
+
+
+def _propose(heading: Heading, taken: set[str]) -> str:
+    proposed = propose_id(heading.title, taken)
+    taken.add(proposed)
+    return proposed
+
+
+# -- where
+
+
+def plan_stamps(
+    pages: Sequence[RenderedPage],
+    choose: Callable[[RenderedPage], Mapping[int, Choice]],
+    syntax: str,
+) -> Plan:
+    """Plan the edits that give the headings of the pages the ids that are chosen for them."""
+    plan = Plan()
+    conflicts: dict[tuple[str, int], list[str]] = {}
+    for page in pages:
+        for index, choice in choose(page).items():
+            heading = page.headings[index]
+            edit = choice.reason or _make_edit(page, heading, choice.section_id, syntax)
+            if isinstance(edit, str):
+                plan.left.append(_left(heading.place, heading.title, edit))
+                continue
+            key = (edit.file, edit.line)
+            absolute = os.path.abspath(edit.place.path)  # noqa: PTH100 (links stay)
+            plan.names.setdefault(edit.file, {edit.file}).add(absolute)
+            first = plan.edits.setdefault(key, edit)
+            if first.section_id != edit.section_id:
+                conflicts.setdefault(key, [first.section_id]).append(edit.section_id)
+            plan.pages.setdefault(page.report.key, {})[index] = first
+    for key, ids in conflicts.items():
+        names = ", ".join(map(show, dict.fromkeys(ids)))
+        plan.refuse(
+            plan.edits[key],
+            f"the pages that include it give it different anchors: {names}."
+            " Choose one by hand; links to the others break",
+        )
+    return plan
+
+
+def _make_edit(page: RenderedPage, heading: Heading, section_id: str, syntax: str) -> Edit | str:
+    """Make the edit of one heading, or give the reason why there is none."""
+    found, place = heading.found, heading.place
+    if page.file is None:
+        return "the page is made by a plugin, not by a file"
+    if heading.number is None or (found is not None and found.sign.startswith("<")):
+        return f'it is written as HTML. Write: <h{heading.level} id="{section_id}">'
+    if found is None or heading.written is None:
+        return (
+            "it stands in no line of the file as it is published: this line brings it in, or a"
+            " macro, a loop or an extension makes it. Write the id where the text comes from"
+        )
+    new = write_id(found, heading.written, section_id, syntax)
+    if new is None:
+        return (
+            "an id at the end of this line might not be read as one."
+            f" Write by hand: <#{section_id}>"
+        )
+    file = os.path.realpath(place.path)
+    return Edit(file, place.line - 1, found.source, new, section_id, place, heading.title)
+
+
+def find_syntax(docs: Path) -> str:
+    """Find the spelling that most ids in the files of a folder have; without any, angle."""
+    counts: Counter[str] = Counter()
+    for path in docs.rglob("*.md"):
+        with suppress(OSError):
+            ends = _ID_AT_END.findall(path.read_bytes())
+            counts.update("angle" if end.startswith(b"<") else "brace" for end in ends)
+    return "brace" if counts["brace"] > counts["angle"] else "angle"
+
+
+def find_positional(page: RenderedPage, edits: Mapping[int, Edit]) -> list[Finding]:
+    """Find ids that say where a heading stands among others, not what it is about."""
+    anchors = {heading.published_id for heading in page.headings}
+    found = []
+    for edit in edits.values():
+        match = _NUMBERED.fullmatch(edit.section_id)
+        if match is None:
+            continue
+        counted = match["sign"] == "_" and (not match["base"] or match["base"] in anchors)
+        # A slug may have lost the points of a number that the title has.
+        letters = "".join(filter(str.isalnum, edit.heading))
+        if counted or match["number"] not in letters:
+            message = (
+                f"id {show(edit.section_id)} of heading {show(edit.heading)} was made by counting."
+                " It is kept, because it is published; a new section could have a better one"
+            )
+            found.append(
+                Finding(
+                    edit.place.path,
+                    edit.place.line,
+                    "positional-id",
+                    message,
+                    "info",
+                    str(edit.place.via or ""),
+                    edit.heading,
+                )
+            )
+    return found
+
+
+def _left(place: Place, heading: str, reason: str) -> Finding:
+    message = f"heading {show(heading)} gets no id: {reason}"
+    via = str(place.via or "")
+    return Finding(place.path, place.line, "not-stamped", message, "warning", via, heading)

@@ -1,0 +1,29 @@
+"""Writing a file as a whole: whoever reads it meanwhile finds the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+
+def write_file(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
+    """Write a file, readable for all, from parts of its content. Raises OSError."""
+    from tempfile import mkstemp  # noqa: PLC0415 (slow to import, and rarely needed)
+
+    folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
+    handle, temporary = mkstemp(dir=folder, prefix=f".{name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for part in parts:
+                file.write(part)
+        os.chmod(temporary, 0o644)  # noqa: PTH101 (mkstemp makes it private)
+        os.replace(temporary, path)  # noqa: PTH105
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+        raise
