@@ -6,38 +6,22 @@ Runs the command line of MkDocs, and takes the CPU time of the whole process.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
-from subprocess import PIPE, Popen
 from sys import executable
 
-from build import OURS, SEARCH, environment
+from build import OURS, SEARCH
+from measure import Cost, measure
 from sites import copy_docs, find_config, write_config
-from stamp import count
 
 BOUND = 1.5
 
 
-def timed_build(config: Path) -> tuple[float, float, int, str]:
-    """Build a site; give CPU seconds, seconds, the exit code and what was logged."""
+def build(config: Path) -> Cost:
+    """Build a site."""
     command = [executable, "-m", "mkdocs", "build", "--quiet", "--config-file", config.name]
-    started = time.perf_counter()
-    with Popen(
-        command, cwd=config.parent, env=environment(), stdout=PIPE, stderr=PIPE, encoding="utf-8"
-    ) as process:
-        assert process.stderr is not None
-        output = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return (
-        usage.ru_utime + usage.ru_stime,
-        time.perf_counter() - started,
-        process.returncode,
-        output,
-    )
+    return measure(command, config.parent, may_find=True)
 
 
 def main() -> None:
@@ -56,15 +40,15 @@ def main() -> None:
             theme = arguments.theme
             plain = write_config(folder, base, plugins, theme=theme, name="plain.yml")
             failing = write_config(folder, base, [*plugins, OURS], theme=theme, name="failing.yml")
-            pairs = [(timed_build(plain), timed_build(failing)) for _ in range(arguments.runs)]
-            ratios = sorted(with_[0] / without[0] for without, with_ in pairs)
-            walls = sorted(with_[1] / without[1] for without, with_ in pairs)
-            _, _, code, output = pairs[-1][1]
+            pairs = [(build(plain), build(failing)) for _ in range(arguments.runs)]
+            ratios = sorted(with_.cpu / without.cpu for without, with_ in pairs)
+            walls = sorted(with_.seconds / without.seconds for without, with_ in pairs)
+            before, after = pairs[-1]
             print(
-                f"{title}: plain {median(without[0] for without, _ in pairs):.2f} s CPU"
-                f" (exit code {pairs[-1][0][2]}),"
-                f" failing {median(with_[0] for _, with_ in pairs):.2f} s CPU (exit code {code},"
-                f" {count(output).total()} findings)"
+                f"{title}: plain {median(without.cpu for without, _ in pairs):.2f} s CPU"
+                f" (exit code {before.code}),"
+                f" failing {median(with_.cpu for _, with_ in pairs):.2f} s CPU"
+                f" (exit code {after.code}, {after.output.count(': error[')} findings)"
             )
             print(
                 f"  failing / plain: CPU {median(ratios):.3f}"

@@ -12,8 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from build import ATTR_LIST, OURS, SEARCH, run
-from sites import copy_docs, find_config, write_config
-from stamp import stamp
+from sites import copy_docs, find, find_config, stamp, write_config
 
 OF_BUILD, OF_SEARCH = 0.08, 0.5
 
@@ -31,7 +30,9 @@ def main() -> None:
         folder = Path(name)
         copy_docs(arguments.docs, folder)
         base = arguments.config or find_config(arguments.docs)
-        left = stamp(write_config(folder, base, ["search", "markstay"], theme=arguments.theme))
+        config = write_config(folder, base, ["search", "markstay"], theme=arguments.theme)
+        stamp(config)
+        left = find(config)
         # What stamping cannot repair must not stop the build.
         levels = {"findings": dict.fromkeys(left, "info")}
         config = write_config(folder, base, ["search", {"markstay": levels}], theme=arguments.theme)

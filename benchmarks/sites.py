@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from build import environment
+from measure import MARKSTAY
 
 HERE = Path(__file__).resolve().parent
 
@@ -45,3 +50,25 @@ def write_config(
     path = folder / name
     path.write_text(json.dumps(values), encoding="utf-8")  # JSON is YAML
     return path
+
+
+def stamp(config: Path) -> None:
+    """Write the ids into a copied site. What cannot be stamped is left as it is."""
+    command = [MARKSTAY, "stamp", "--write", "--config-file", config.name]
+    _run(command, config.parent)
+
+
+def find(config: Path) -> Counter[str]:
+    """Count what is wrong with a site, by code of the findings that are errors."""
+    command = [MARKSTAY, "check", "--no-cache", "--format", "json", "--config-file", config.name]
+    findings = json.loads(_run(command, config.parent))["findings"]
+    return Counter(found["code"] for found in findings if found["level"] == "error")
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, env=environment(), check=False, capture_output=True, encoding="utf-8"
+    )
+    if done.returncode > 1:  # 1: there are findings
+        raise SystemExit(done.stderr)
+    return done.stdout

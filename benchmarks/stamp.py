@@ -1,83 +1,62 @@
-"""Write a section id into every heading that lacks one, as the plugin's own findings say.
+"""What `mkdocs-markstay stamp` costs, against a plain build of the same site.
 
-Changes the files in place: use it on a copy.
+Each run measures, in turn, with a fresh copy of DOCS: a build without plugins, the diff of
+all ids, writing them, and a second stamping that finds nothing to do.
 """
 
 from __future__ import annotations
 
-import re
-import subprocess
+import argparse
 import sys
-from collections import Counter
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
-from build import environment
+from build import OURS
+from measure import MARKSTAY, Cost, measure, show
+from sites import copy_docs, find_config, write_config
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_FINDING = re.compile(r"[A-Z]+ +- +(?P<path>.+?):(?P<line>\d+): \w+\[(?P<code>[\w-]+)\]")
-_REPAIR = re.compile(
-    r" Write: (?:.*(?P<token><#[^<>]+>)(?: (?P<attributes>\{.*\}))?"
-    r"|<(?P<tag>h[1-6]) (?P<id>id=.*)>)(?: \(.*\))?$"
-)
-_PASSES = 3
+BOUND = 2.5
 
 
-def stamp(config_file: Path) -> Counter[str]:
-    """Stamp the pages of a site; return how often each finding is left."""
-    left: Counter[str] = Counter()
-    for _ in range(_PASSES):
-        output = find(config_file)
-        left = count(output)
-        if not _repair_all(output, config_file.parent):
-            break
-    return left
+def measure_run(folder: Path) -> dict[str, Cost]:
+    """Measure everything once; the site has its ids then."""
+    stamp = [MARKSTAY, "stamp", "--config-file", "ours.yml"]
+    build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", "plain.yml"]
+    return {
+        "build": measure(build, folder),
+        "diff": measure(stamp, folder, may_find=True),
+        "write": measure([*stamp, "--write"], folder, may_find=True),
+        "again": measure([*stamp, "--write"], folder, may_find=True),
+    }
 
 
-def find(config_file: Path) -> str:
-    """Build a site and return what MkDocs logs, paths relative to the site's folder."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", config_file.name],
-        cwd=config_file.parent,
-        env=environment(),
-        check=False,
-        capture_output=True,
-        encoding="utf-8",
-    )
-    return done.stderr
+def main() -> None:
+    """Read the arguments, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("docs", type=Path, help="the folder of Markdown files")
+    parser.add_argument("--config", type=Path, help="base configuration (its plugins are not used)")
+    parser.add_argument("--theme", default="", help="another theme than that of the configuration")
+    parser.add_argument("--runs", type=int, default=5)
+    arguments = parser.parse_args()
+    base = arguments.config or find_config(arguments.docs)
+    runs = []
+    for _ in range(arguments.runs):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            copy_docs(arguments.docs, folder)
+            write_config(folder, base, [], theme=arguments.theme, name="plain.yml")
+            write_config(folder, base, [OURS], theme=arguments.theme, name="ours.yml")
+            runs.append(measure_run(folder))
+    print(arguments.docs)
+    for name in runs[0]:
+        show(f"{name}: CPU", [run[name].cpu for run in runs], unit=" s", digits=2)
+        show(f"{name}: elapsed", [run[name].seconds for run in runs], unit=" s", digits=2)
+        last = runs[-1][name].output.splitlines()[-1:]
+        print(f"    exit code {runs[-1][name].code} {' '.join(last)}")
+    for name in ("diff", "write", "again"):
+        ratios = [run[name].cpu / run["build"].cpu for run in runs]
+        show(f"{name} / build, bound {BOUND}", ratios)
 
 
-def count(output: str) -> Counter[str]:
-    """Count the findings in what MkDocs logged, by code."""
-    found = (_FINDING.match(line) for line in output.splitlines())
-    return Counter(match["code"] for match in found if match)
-
-
-def _repair_all(output: str, folder: Path) -> int:
-    """Apply the repairs; return how many there were."""
-    repairs: dict[Path, list[tuple[int, re.Match[str]]]] = {}
-    for line in output.splitlines():
-        found, repair = _FINDING.match(line), _REPAIR.search(line)
-        if found and repair and found["code"] == "missing-id":
-            path = (folder / found["path"]).resolve()
-            if path.is_relative_to(folder.resolve()):
-                repairs.setdefault(path, []).append((int(found["line"]), repair))
-    for path, places in repairs.items():
-        lines = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
-        for number, repair in places:
-            lines[number - 1] = _repair(lines[number - 1], repair)
-        path.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
-    return sum(map(len, repairs.values()))
-
-
-def _repair(line: str, repair: re.Match[str]) -> str:
-    if repair["tag"]:
-        return re.sub(rf"<{repair['tag']}\b", f"<{repair['tag']} {repair['id']}", line, count=1)
-    text = line.rstrip()
-    attributes = repair["attributes"] or ""
-    text = text.removesuffix(attributes).rstrip()
-    if text.lstrip(" >-*").startswith("#"):
-        text = text.rstrip("#").rstrip()
-    end = "\r" if line.endswith("\r") else ""
-    return f"{text} {repair['token']} {attributes}".rstrip() + end
+if __name__ == "__main__":
+    main()

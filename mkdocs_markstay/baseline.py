@@ -8,17 +8,16 @@ moves nothing; sorted, so that version control can merge two branches.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.findings import Finding, name_command, name_path
 from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable
 
 NAME = "markstay.baseline"
 """The file, beside the configuration of the site."""
@@ -35,50 +34,54 @@ class Debt(NamedTuple):
 
 
 class Baseline:
-    """The debts of a site. ``findings`` are what is wrong with the file itself."""
+    """The debts of the site with a configuration file: none before they are read.
 
-    def __init__(self, folder: Path, debts: Iterable[Debt] = ()) -> None:
-        self.folder = folder
-        self.debts = Counter(debts)
+    ``findings`` are what is wrong with the baseline itself.
+    """
+
+    def __init__(self, config_file: str) -> None:
+        self.folder = Path(config_file).absolute().parent
+        self.path = self.folder / NAME
+        self.debts: Counter[Debt] = Counter()
         self.findings: list[Finding] = []
+        self._prune = name_command("baseline", config_file) + " --prune"
         # Those that no finding has been judged by yet.
-        self._unused = Counter(self.debts)
-
-    @classmethod
-    def read(cls, folder: Path) -> Baseline:
-        """Read the baseline of the site whose configuration is in ``folder``.
-
-        Without the file there are no debts.
-        """
-        baseline = cls(folder)
-        shown = baseline.shown
-        try:
-            text = (folder / NAME).read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            return baseline
-        except (OSError, ValueError) as error:
-            baseline.findings.append(_bad(shown, 1, f"cannot be read: {error}"))
-            return baseline
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                debt = _read_line(line)
-                if debt is None:
-                    baseline.findings.append(_bad(shown, number, "has a line that is no record"))
-                else:
-                    baseline.debts[debt] += 1
-        baseline._unused = Counter(baseline.debts)
-        return baseline
+        self._unused: Counter[Debt] = Counter()
 
     @property
     def shown(self) -> str:
         """The path of the file, as a person in the current folder would write it."""
-        return os.path.relpath(self.folder / NAME).replace(os.sep, "/")
+        return name_path(self.path)
+
+    def read(self) -> None:
+        """Read the file, if there is one."""
+        try:
+            text = self.path.read_bytes().decode("utf-8-sig", "surrogateescape")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            message = f"{NAME} cannot be read: {error.strerror}. Make it readable, or remove it"
+            self.findings.append(Finding(self.shown, 1, "bad-baseline", message))
+            return
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            debt = _read_line(line)
+            if debt is not None:
+                self.debts[debt] += 1
+                continue
+            message = f"this line is no record. Remove it, or run: {self._prune}"
+            self.findings.append(Finding(self.shown, number, "bad-baseline", message))
+        self._unused = Counter(self.debts)
 
     def judge(self, findings: Iterable[Finding]) -> list[Finding]:
         """Lower the findings that are debts to `info`; each line of the file lowers one."""
+        if not self.debts:
+            return list(findings)
         judged = []
         for found in findings:
-            if found.level in _RATCHETED and (debt := self.debt_of(found)) and self._unused[debt]:
+            debt = self._debt_of(found)
+            if self._unused[debt]:
                 self._unused[debt] -= 1
                 judged.append(replace(found, level="info", debt=True))
             else:
@@ -89,50 +92,51 @@ class Baseline:
         """Say how many debts are left, and paid if ``complete``: all findings were judged."""
         if not self.debts:
             return ""
-        paid = self._unused.total()
-        left = self.debts.total() - paid
-        text = f"{left} old finding{'' if left == 1 else 's'} left in {NAME}"
-        if complete and paid:
-            text += f", {paid} repaired (run: mkdocs-markstay baseline --prune)"
-        return text
+        total, paid = self.debts.total(), self._unused.total()
+        if not complete:
+            return f"{_count(total)} in {NAME}"
+        text = f"{_count(total - paid)} left in {NAME}"
+        return f"{text}, {paid} repaired (run: {self._prune})" if paid else text
 
-    def debt_of(self, found: Finding) -> Debt | None:
-        """Say how the baseline names a finding, None if it cannot have it."""
-        if found.code == "bad-baseline":
-            return None
-        path = os.path.relpath(found.path, self.folder).replace(os.sep, "/")
-        return Debt(path, found.code, found.heading)
-
-    def take(self, findings: Sequence[Finding], *, prune: bool = False) -> None:
-        """Make the findings the debts; ``prune``: only forget those that are not found."""
+    def take(self, findings: Iterable[Finding], *, prune: bool = False) -> None:
+        """Make judged findings the debts; ``prune``: only forget those that are not found."""
         found = Counter(
-            debt
+            self._debt_of(finding)
             for finding in findings
-            if (finding.level in _RATCHETED or finding.debt) and (debt := self.debt_of(finding))
+            if (finding.level in _RATCHETED or finding.debt) and finding.code != "bad-baseline"
         )
         self.debts = self.debts & found if prune else found
         self._unused = Counter(self.debts)
 
     def write(self) -> None:
         """Write the file; without debts there is none. Raises OSError."""
-        path = self.folder / NAME
-        if not self.debts:
-            path.unlink(missing_ok=True)
-            return
-        debts = sorted(self.debts.elements())
-        write_file(path, (f"{json.dumps(debt, ensure_ascii=False)}\n".encode() for debt in debts))
+        if self.debts:
+            write_file(self.path, map(_write_line, sorted(self.debts.elements())))
+        else:
+            self.path.unlink(missing_ok=True)
+
+    def _debt_of(self, found: Finding) -> Debt:
+        # A page that a plugin made has no file; its path is the same from every folder.
+        path = name_path(found.path, self.folder) if Path(found.path).exists() else found.path
+        return Debt(path, found.code, found.heading)
+
+
+def _count(number: int) -> str:
+    return f"{number} old finding{'' if number == 1 else 's'}"
+
+
+def _write_line(debt: Debt) -> bytes:
+    try:
+        return f"{json.dumps(debt, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError:  # the name of a file need not be Unicode
+        return f"{json.dumps(debt)}\n".encode()
 
 
 def _read_line(line: str) -> Debt | None:
     try:
-        values = json.loads(line)
+        values = json.loads(line.encode())
     except (ValueError, RecursionError):
         return None
     if isinstance(values, list) and len(values) == len(Debt._fields):
         return Debt(*values) if all(isinstance(value, str) for value in values) else None
     return None
-
-
-def _bad(shown: str, line: int, what: str) -> Finding:
-    message = f"{NAME} {what}. Remove the line, or run: mkdocs-markstay baseline"
-    return Finding(shown, line, "bad-baseline", message)

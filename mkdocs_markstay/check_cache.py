@@ -10,7 +10,9 @@ changes the times of files, and of two edits the second may have the time of the
 - If a file differs that was read for some pages alone (their source, or a file that they
   include), the reports of those pages fall.
 - If the folders in which MkDocs finds the pages differ, the reports of pages without a file
-  of their own fall: the plugin that makes them may have asked which pages there are.
+  of their own fall: the plugin that makes them may have asked which pages there are. And if
+  a plugin turns out to read a new file there (metadata of a folder, a blog post), all other
+  reports are outdated, too: see `Known.is_outdated`.
 - Whatever differs, the verdict falls.
 
 It cannot be known what programs that plugins start, the network and the clock tell, nor what
@@ -18,7 +20,7 @@ a plugin carries in memory from one page to the next. Pages like that must have 
 """
 
 # Most of a check that finds nothing changed is this module, and os.path is much faster:
-# ruff: noqa: PTH100, PTH103, PTH105, PTH108, PTH109, PTH110, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH100, PTH103, PTH109, PTH110, PTH118, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -27,11 +29,13 @@ import os
 import re
 import sys
 from contextlib import suppress
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_markstay import __version__
 from mkdocs_markstay.read_files import digest_file, digest_folder
+from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -57,6 +61,8 @@ _VARIABLES = {"LANG", "LC_ALL", "LC_CTYPE", "MIKE_DOCS_VERSION", "PYTHONUTF8"}
 _TAGGED = re.compile(r"!ENV\b(?:\s*\[[^\]]*\]|(?:[ \t]*\n\s*-[^\n]*)+|[^\n]*)")
 # What may be the name of a variable in a hook that asks for variables.
 _QUOTED = re.compile(r"[\"']([A-Z][A-Z0-9_]*)[\"']")
+# How a file fails that is not what `Known.save` wrote.
+_DAMAGE = (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError)
 _PACKAGES = (".dist-info", ".egg-info", ".egg-link", ".pth")
 
 
@@ -64,26 +70,49 @@ class Known:
     """What still holds of the last check.
 
     ``verdict`` is the value that was saved, None if anything has changed since then.
-    ``reports`` are the values that were saved for the pages, by key, as far as they hold.
     """
 
     def __init__(self, config_file: str, options: Mapping[str, Any]) -> None:
         self.verdict: Any = None
-        self.reports: dict[str, Any] = {}
         self._folder = os.path.dirname(os.path.abspath(config_file))
         self._cache = _cache_file(config_file, self._folder)
         # Taken now: plugins may change all of this while they run.
         self._environ = dict(os.environ)
         self._environment = _describe_environment(options)
-        # As stored: what every page rests on, and the pages whose reports hold.
+        # As stored: what every page rests on, the pages whose reports hold, all reports.
         self._site: dict[str, Digests] = {}
         self._pages: dict[str, dict[str, Any]] = {}
+        self._reports = b"{}"
+        self._same_docs = True
 
     def read(self) -> None:
         """Find what still holds. A file that is not one of ours, or damaged, holds nothing."""
-        wrong = (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError)
-        with suppress(*wrong), open(self._cache, "rb") as file:
-            self._compare(json.loads(file.read()))
+        with suppress(*_DAMAGE), open(self._cache, "rb") as file:
+            stored = json.loads(file.readline())
+            self._reports = file.read()
+            self._compare(stored)
+
+    @cached_property
+    def reports(self) -> dict[str, Any]:
+        """The values that were saved for pages, by key, as far as they hold."""
+        # Read when they are asked for: a check that finds nothing changed asks for none.
+        reports: dict[str, Any] = {}
+        with suppress(*_DAMAGE):
+            stored = json.loads(self._reports)
+            reports = {key: stored[key] for key in self._pages if key in stored}
+        return reports
+
+    def is_outdated(self, record: Recording) -> bool:
+        """Say whether the pages that were not rendered again do not hold after all.
+
+        To be asked when the others are rendered, before the recording ends. If so, all
+        pages must be rendered, within the same recording.
+        """
+        if self._same_docs or not self.reports:
+            return False
+        before = self._site["files"].keys() | self._site["folders"].keys()
+        now = record.site.files | record.site.folders
+        return any(now[path] and self._shorten(path) not in before for path in record.outside)
 
     def save(self, record: Recording, reports: Mapping[str, Any], verdict: Any) -> bool:
         """Keep the result of a check; False if that cannot be written.
@@ -95,17 +124,12 @@ class Known:
         ``verdict`` is a JSON value; None is no verdict.
         """
         pages = {
-            key: {
-                "source": page.source and self._shorten(page.source),
-                **self._store(page),
-                **({"report": reports[key]} if key in reports else {}),
-            }
+            key: {"generated": page.source is None, **self._store(page)}
             for key, page in record.pages.items()
         }
         site = self._store(record.site)
         kept = reports.keys() & self._pages.keys() - pages.keys()
-        for key in kept:
-            pages[key] = {**self._pages[key], "report": reports[key]}
+        pages.update((key, self._pages[key]) for key in kept)
         if kept:
             # These pages rest on what was read when they were rendered.
             site = {part: site[part] | self._site[part] for part in site}
@@ -120,7 +144,7 @@ class Known:
             "verdict": verdict,
         }
         try:
-            _write(self._cache, json.dumps(data, separators=(",", ":")).encode())
+            _write(self._cache, data, dict(reports))
         except OSError:
             return False
         return True
@@ -147,18 +171,15 @@ class Known:
 
         if not holds(stored["site"]):
             return
-        same_docs = unchanged(stored["docs"], digest_folder)
+        self._same_docs = same_docs = unchanged(stored["docs"], digest_folder)
         pages = {key: page for key, page in stored["pages"].items() if holds(page)}
-        kept = {
-            key: page
-            for key, page in pages.items()
-            if "report" in page and (same_docs or page["source"] is not None)
-        }
         verdict = stored["verdict"]
+        self._pages = {
+            key: page for key, page in pages.items() if same_docs or not page["generated"]
+        }
+        self._site = stored["site"]
         if same_docs and len(pages) == len(stored["pages"]):
             self.verdict = verdict
-        self.reports = {key: page["report"] for key, page in kept.items()}
-        self._site, self._pages = stored["site"], kept
 
     def _fingerprint(self, variables: Iterable[str]) -> str:
         values = [self._environ.get(name) for name in variables]
@@ -248,20 +269,12 @@ def _find_variables(paths: Iterable[str]) -> set[str]:
     return names
 
 
-def _write(path: str, content: bytes) -> None:
-    """Write a file as a whole: whoever reads at the same time finds the old or the new one."""
-    from tempfile import mkstemp  # noqa: PLC0415 (slow to import, and not needed to read)
-
+def _write(path: str, *values: Any) -> None:
+    """Write JSON values into the cache file, each on a line."""
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     if folder.endswith(FOLDER):
         with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x") as file:
             file.write("*\n")
-    handle, name = mkstemp(dir=folder, prefix=".")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    lines = (json.dumps(value, separators=(",", ":")) + "\n" for value in values)
+    write_file(path, (line.encode() for line in lines))

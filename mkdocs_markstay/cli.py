@@ -109,16 +109,19 @@ def baseline(config_file: str | None, prune: bool) -> None:
     from mkdocs_markstay.baseline import Baseline
 
     verdict = _check(config_file)
-    folder = Path(_find_config(config_file)).absolute().parent
-    debts = Baseline.read(folder)
+    debts = Baseline(_find_config(config_file))
+    debts.read()
+    if prune and debts.findings and not debts.debts:
+        _fail(f"{debts.shown} is no baseline, so nothing is taken out of it")
     before = debts.debts.total()
     debts.take(verdict.findings, prune=prune)
     try:
         debts.write()
     except OSError as error:
-        _fail(f"{debts.shown} cannot be written: {error.strerror or error}")
+        _fail(f"{debts.shown} cannot be written: {error.strerror}")
     after = _count(debts.debts.total(), "old finding")
     click.echo(f"{debts.shown}: {after} (before: {before})")
+    _print_if_not_configured(configured=verdict.configured)
 
 
 @main.command()
@@ -141,7 +144,7 @@ def parity(
 
     Without --original, the languages of the site are compared (mkdocs-static-i18n).
     """
-    from mkdocs_markstay.findings import judge, summarize
+    from mkdocs_markstay.findings import judge, name_path, summarize
     from mkdocs_markstay.inspection import Inspection
     from mkdocs_markstay.translations import compare_languages, compare_trees
 
@@ -151,17 +154,23 @@ def parity(
         _inspect(path, run, docs_dir=translation and os.path.abspath(translation))
         if original:
             _inspect(path, first, docs_dir=os.path.abspath(original))
-    assert run.settings is not None
+    settings = run.settings
+    assert settings is not None
+    # What is not in the docs folder of the site cannot be stamped.
+    stamp = "" if translation else settings.rules.stamp
     if original:
-        count, findings = compare_trees(first.reports, run.reports)
+        folder = name_path(original)
+        count, found = compare_trees(first.reports, run.reports, stamp, folder)
+        why = f"no page has an original with the same path in {folder}"
     else:
-        count, findings = compare_languages(run.reports, run.settings.default_language)
+        count, found = compare_languages(run.reports, settings.default_language, {}, stamp)
+        why = "no page has a translation. Name the docs folder of the originals: --original"
     if not count:
-        _fail("no page has a translation. Name the docs folder of the originals: --original")
-    levels = {code: level for code, level in run.settings.levels.items() if level != "ignore"}
-    judged = judge(findings, levels)
+        _fail(why)
+    judged = judge([*found.unnamed, *found.others], settings.levels)
     _print_findings(judged, style)
     click.echo(f"{summarize(judged)} ({_count(count, 'translated page')})", err=True)
+    _print_if_not_configured(configured=settings.configured)
     raise SystemExit(1 if judged else 0)
 
 
@@ -199,10 +208,12 @@ def stamp(
     change is left alone. With PATHs, only these files and folders are stamped.
     """
     from mkdocs_markstay.edits import diff_text
-    from mkdocs_markstay.stamp_site import StampOptions, stamp_site
+    from mkdocs_markstay.stamp_site import NOT_OF_SITE, StampOptions, stamp_site
 
     if fresh and original:
         _fail("--fresh and --from cannot be used together")
+    if original and Path(original).is_file() and [Path(each).is_file() for each in paths] != [True]:
+        _fail(f"{original} is the original of one page. Name that page, too: PATH")
     path = _find_config(config_file)
     options = StampOptions(
         tuple(map(Path, paths)),
@@ -220,18 +231,19 @@ def stamp(
     # Beside a diff nothing else may stand.
     for found in stamps.findings:
         click.echo(found, err=not write)
+    for missed in stamps.missed:
+        click.echo(f"{missed} {NOT_OF_SITE}", err=True)
     what = f"{_count(stamps.ids, 'id')} in {_count(len(stamps.files), 'file')}"
     click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
-    if not stamps.settings.configured:
-        click.echo("markstay is not among the plugins of the site yet", err=True)
+    _print_if_not_configured(configured=stamps.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in stamps.findings))
 
 
 def _choose(
     path: str, original: str | None, *, fresh: bool
 ) -> Callable[[RenderedPage, Inspection], Mapping[int, Choice]]:
+    from mkdocs_markstay.originals import Originals
     from mkdocs_markstay.stamp_plan import choose_anew, keep_anchors
-    from mkdocs_markstay.translations import Originals
 
     if original:
 
@@ -315,7 +327,11 @@ def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
         parts.append(verdict.debts)
     pages = _count(verdict.pages, "page")
     click.echo(f"{'; '.join(parts)} ({pages}, {verdict.rendered} rendered now)", err=True)
-    if not verdict.configured:
+    _print_if_not_configured(configured=verdict.configured)
+
+
+def _print_if_not_configured(*, configured: bool) -> None:
+    if not configured:
         click.echo("markstay is not among the plugins of the site yet", err=True)
 
 

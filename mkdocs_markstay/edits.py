@@ -157,7 +157,7 @@ def _is_same(before: HeadingText, after: HeadingText) -> bool:
         # The same attributes in another spelling. They must be ones before, too: attr_list
         # reads from the first brace, wants a text before it, and takes hashes off that text.
         title = after.title
-        if "{" in title or title.endswith("#") or not before.text.startswith(title):
+        if "{" in title or title.endswith("#"):
             return False
         return _PLAIN_LIST.fullmatch(before.text, len(title)) is not None
     # The last brace is kept from attr_list now. It must have been no concern of that before.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -93,19 +96,42 @@ def printable(text: str) -> str:
     )
 
 
-def judge(findings: Iterable[Finding], levels: Mapping[str, str]) -> list[Finding]:
+def name_path(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "") -> str:
+    """Name a file as a person in ``folder`` would, in the current one if there is none."""
+    text, here = os.fspath(path), os.path.abspath(folder)  # noqa: PTH100 (links stay)
+    if text.startswith(here + os.sep):
+        text = os.path.normpath(text[len(here) + 1 :])
+    else:
+        with suppress(ValueError):  # another drive
+            text = os.path.relpath(text, here)
+    return text.replace(os.sep, "/")
+
+
+def name_command(name: str, config_file: str) -> str:
+    """Give a command of this package as it has to be typed for a site."""
+    shown = name_path(config_file)
+    option = "" if shown in ("mkdocs.yml", "mkdocs.yaml") else f" -f {shlex.quote(shown)}"
+    return f"mkdocs-markstay {name}{option}"
+
+
+def judge(
+    findings: Iterable[Finding],
+    levels: Mapping[str, str],
+    told: set[tuple[str, ...]] | None = None,
+) -> list[Finding]:
     """Give each finding its level, drop what is ignored, and sort: each finding once.
 
-    What is wrong in a file that several pages include is one finding.
+    What is wrong in a file that several pages include is one finding. ``told`` is what
+    earlier calls have given already; what this one gives is added.
     """
     judged: list[Finding] = []
-    told: set[tuple[str, int, str]] = set()
-    for found in sorted(set(findings), key=lambda found: (found.via, *_order(found))):
+    told = set() if told is None else told
+    for found in sorted(findings, key=lambda found: (found.via, *_order(found))):
         level = levels.get(found.code, CODES[found.code])
-        key = (found.path, found.line, found.code)
-        if level == "ignore" or (found.via and key in told):
+        place = (found.path, str(found.line), found.code)
+        if level == "ignore" or (place if found.via else (*place, found.message)) in told:
             continue
-        told.add(key)
+        told.update((place, (*place, found.message)))
         judged.append(replace(found, level=level))
     return sorted(judged, key=_order)
 

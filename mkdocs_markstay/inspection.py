@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from mkdocs_markstay.baseline import Baseline
     from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.headings import Heading
@@ -33,7 +32,6 @@ class SiteSettings:
     docs: Path
     rules: Rules
     levels: Mapping[str, str]
-    baseline: Baseline
     default_language: str
     strict: bool
     configured: bool
@@ -65,18 +63,19 @@ class Inspection:
     each page before it is rendered, and with None after the last.
 
     What comes of it: ``reports`` of all pages, in the site's order, ``findings`` that
-    are not judged yet, ``theme_ids`` that are also the theme's, ``rendered`` if they were kept.
+    are not judged yet, ``rendered`` if they were kept. ``unprobed`` are known pages that have
+    to be rendered as well to learn which ids are the theme's; without them, the findings
+    are not complete.
     """
 
     wants: Callable[[str, str], bool] = lambda _key, _path: True
     wants_left_out: Callable[[str], bool] = lambda _path: False
     known: Mapping[str, PageReport] = field(default_factory=dict)
-    known_theme_ids: frozenset[str] = frozenset()
     keep: bool = False
     begin_page: Callable[[str | None, str | None], None] = lambda _key, _path: None
 
     settings: SiteSettings | None = None
     reports: list[PageReport] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
-    theme_ids: frozenset[str] = frozenset()
     rendered: list[RenderedPage] = field(default_factory=list)
+    unprobed: set[str] = field(default_factory=set)

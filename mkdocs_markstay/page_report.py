@@ -27,7 +27,9 @@ class PageReport:
     the manifest (left out, a draft, shown for lack of a translation), which has ``findings``
     all the same. ``lines`` maps the section ids that the author wrote to their lines,
     ``slugs`` are the anchors that were made from the text of headings; ``outline`` has
-    all headings of the author's. ``page_id_line`` is where the page id stands.
+    all headings of the author's. ``page_id_line`` is where the page id stands. ``shown``
+    are further findings that only a page has that gets its place in the site: what is wrong
+    in its HTML, as far as that is known without a template.
     """
 
     source: str
@@ -44,6 +46,7 @@ class PageReport:
     slugs: frozenset[str] = frozenset()
     outline: tuple[OutlineHeading, ...] = ()
     findings: tuple[Finding, ...] = ()
+    shown: tuple[Finding, ...] = ()
 
     @property
     def key(self) -> str:
@@ -55,6 +58,7 @@ class PageReport:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["slugs"] = sorted(self.slugs)
         values["findings"] = [asdict(found) for found in self.findings]
+        values["shown"] = [asdict(found) for found in self.shown]
         return values
 
     @classmethod
@@ -67,6 +71,7 @@ class PageReport:
                 "slugs": frozenset(values["slugs"]),
                 "outline": tuple(OutlineHeading(*each) for each in values["outline"]),
                 "findings": tuple(Finding(**each) for each in values["findings"]),
+                "shown": tuple(Finding(**each) for each in values["shown"]),
             }
         )
 
@@ -102,6 +107,7 @@ def make_outline(headings: Sequence[Heading]) -> tuple[OutlineHeading, ...]:
             heading.place.path,
             heading.place.line,
             heading.found.source if heading.found is not None else "",
+            str(heading.place.via or ""),
         )
         for heading in headings
         if heading.authored

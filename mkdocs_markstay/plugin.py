@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shlex
 import sys
 import tempfile
-from contextlib import redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mkdocs.commands.build import build, get_context
 from mkdocs.config import base, load_config
 from mkdocs.config import config_options as c
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
 from mkdocs.structure.files import InclusionLevel
@@ -28,7 +28,16 @@ from mkdocs_markstay.baseline import Baseline
 from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
-from mkdocs_markstay.findings import CODES, LEVELS, Finding, judge, summarize, without_many_debts
+from mkdocs_markstay.findings import (
+    CODES,
+    LEVELS,
+    Finding,
+    judge,
+    name_command,
+    name_path,
+    summarize,
+    without_many_debts,
+)
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.headings import read_headings
 from mkdocs_markstay.identity import page_id_from_source
@@ -40,7 +49,6 @@ from mkdocs_markstay.manifest import (
     remove_manifest,
 )
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
-from mkdocs_markstay.outlines import check_parity
 from mkdocs_markstay.page_report import PageReport, SiteIndex, make_outline, page_key
 from mkdocs_markstay.page_source import (
     Source,
@@ -49,16 +57,17 @@ from mkdocs_markstay.page_source import (
     decode,
     read_page_options,
 )
+from mkdocs_markstay.parity import join_missing
 from mkdocs_markstay.passages import GRANULARITIES, Sizes
 from mkdocs_markstay.published import check_published, read_published
 from mkdocs_markstay.records import Page, Policy, Publication
 from mkdocs_markstay.sectionids import read_heading
+from mkdocs_markstay.translations import compare_languages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jinja2 import Environment, Template
-    from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import File, Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page as MkDocsPage
@@ -66,7 +75,6 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.headings import Heading
-    from mkdocs_markstay.outlines import OutlineHeading
 
 # Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
 # the prefix of a plugin's logger, so that an editor can follow `path:line`.
@@ -82,7 +90,8 @@ _PAGES_PROBED = 2
 # How many pages are kept until they are read together.
 _PAGES_AT_ONCE = 32
 _SMALLEST_MAXIMUM = 100
-_PARITY_LEVELS = {"warn": "warning", "error": "error", "off": "ignore"}
+# Without comparison in builds, the command `parity` warns.
+_PARITY_LEVELS = {"warn": "warning", "error": "error", "off": "warning"}
 _PARITY_CODES = ("parity-missing", "parity-extra", "parity-order")
 
 
@@ -160,6 +169,13 @@ class _Severities(c.DictOfItems[str]):
         return levels
 
 
+class _Switch(c.Choice[str]):
+    """One of some words, `off` being one. YAML reads it as false if it is not in quotes."""
+
+    def run_validation(self, value: object) -> str:
+        return super().run_validation("off" if value is False else value)
+
+
 class SizesConfig(base.Config):  # type: ignore[no-untyped-call]
     """The option ``passages``: how long passages are, in characters."""
 
@@ -203,7 +219,7 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     findings = _Severities(c.Choice(LEVELS), default={})
     """The level of each finding code: `error`, `warning`, `info` or `ignore`."""
 
-    parity = c.Choice(tuple(_PARITY_LEVELS), default="warn")
+    parity = _Switch(tuple(_PARITY_LEVELS), default="warn")
     """What it is if a translation has other section ids than its original."""
 
     furniture = _Selectors(c.Type(str), default=[])
@@ -247,13 +263,16 @@ class _Build:
     unread: list[_Unread] = field(default_factory=list)
     reports: list[PageReport] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
-    inspected: list[tuple[MkDocsPage, PageReport, list[Heading]]] = field(default_factory=list)
+    # What an inspection needs of the pages that were rendered, by key.
+    inspected: dict[str, tuple[MkDocsPage, list[Heading]]] = field(default_factory=dict)
     published: list[tuple[str, Page, PageReport]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    # What was told of them, as `judge` remembers it.
+    told: set[tuple[str, ...]] = field(default_factory=set)
     # The pages that are to be published, by their file of the site.
     pages: dict[str, PageReport] = field(default_factory=dict)
-    # The outlines of the pages in the default language, by page id.
-    originals: dict[str, tuple[OutlineHeading, ...]] = field(default_factory=dict)
+    # The pages in the default language, by page id.
+    originals: dict[str, PageReport] = field(default_factory=dict)
     written: list[str] = field(default_factory=list)
     complete: bool = True
     # How many builds are under way: those of other languages run inside the first.
@@ -318,7 +337,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 if gone or build.exclude.match_file(page["source"]):
                     build.writer.discard(page["url"])
                 else:
-                    build.index.page_ids[page["page_id"], page["lang"]] = _relative(path)
+                    build.index.page_ids[page["page_id"], page["lang"]] = name_path(path)
 
     @event_priority(LAST)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -357,6 +376,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build = self._build
         self._read_sources(config)
         if self.inspection is not None:
+            # What is read from here on is of no page: no report rests on it, only the verdict.
+            self.inspection.begin_page("", None)
+            self._read_contents(self.inspection)
             self._take_known(self.inspection, files)
         self._join_pages()
         build.theme_ids = self._probe_theme(env, config, files)
@@ -398,12 +420,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         except OSError as error:
             raise PluginError(f"markstay: the manifest cannot be written: {error}") from None
         log.info("Passage manifest: %s", build.writer.summary())
-        if debts := build.baseline.summarize():
+        if debts := build.baseline.summarize(complete=not self.dirty):
             log.info("markstay: %s", debts)
         if self.config.verify:
             from mkdocs_markstay.verify import verify_site  # noqa: PLC0415 (slow to import)
 
-            build.findings += verify_site(Path(_relative(folder)))
+            build.findings += verify_site(Path(name_path(folder)))
             self._report(config)
         self._end()
 
@@ -417,7 +439,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 assert self.mkdocs_config is not None
                 self._read_sources(self.mkdocs_config)
                 self._join_pages()
-                self._log(build.baseline.judge(judge(build.findings, self._levels())))
+                findings = judge(build.findings, self._levels(), build.told)
+                self._log(build.baseline.judge(findings))
             self._end()
 
     # -- a page's Markdown
@@ -427,8 +450,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Read the file of a page; one that is not UTF-8 as far as possible."""
         del config, files
         if self.inspection is not None:
-            key = page_key(page.file.src_uri, page.file.dest_uri)
-            self.inspection.begin_page(key, page.file.abs_src_path)
+            self._begin_page(self.inspection, page)
         self._read_file(page)
         return page
 
@@ -548,10 +570,15 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         policy = Policy((*FURNITURE, *options.furniture), sizes, options.granularity)
         pattern = re.compile(options.id_pattern) if options.id_pattern else None
         rules = Rules(
-            frozenset(options.levels), pattern, options.enforce_generated, _stamp_command(config)
+            frozenset(options.levels),
+            pattern,
+            options.enforce_generated,
+            name_command("stamp", _config_file_of(config)),
         )
         exclude = GitIgnoreSpec.from_lines(options.exclude)
-        baseline = Baseline.read(_folder_of(config))
+        baseline = Baseline(_config_file_of(config))
+        if self.inspection is None:
+            baseline.read()
         build = _Build(ManifestWriter(publication), policy, rules, exclude, baseline)
         build.findings += baseline.findings
         return build
@@ -568,7 +595,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def _path_of(self, file: File) -> str:
         if file.generated_by is None and file.abs_src_path and os.path.exists(file.abs_src_path):
-            return _relative(file.abs_src_path)
+            return name_path(file.abs_src_path)
         return file.src_uri
 
     def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
@@ -583,7 +610,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
         bases = bases if isinstance(bases, (list, tuple)) else [bases]
         roots = (own, config.docs_dir, home, "", *bases)
-        return Source(self.path or page.file.src_uri, front_matter, body, roots, _relative)
+        return Source(self.path or page.file.src_uri, front_matter, body, roots, name_path)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
         """Learn which of the pages' ids the theme has, too, before anything is written.
@@ -595,20 +622,20 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         mine = {section_id for state in build.pages.values() for section_id in state.lines}
         if mine.isdisjoint(_ids_in_templates(config.theme.dirs)):
             return frozenset()
-        rendered: dict[str, int] = {}
+        probed: dict[str, int] = {}
         ids: set[str] = set()
-        pages = [
-            file.page
-            for file in files.documentation_pages()
-            if file.page is not None
-            and file.page.content is not None
-            and file.dest_uri in build.pages
-        ]
-        for page in pages:
-            template = build.pages[page.file.dest_uri].template
-            if rendered.get(template, 0) < _PAGES_PROBED:
-                rendered[template] = rendered.get(template, 0) + 1
+        for file in files.documentation_pages():
+            page = file.page
+            if page is None or file.dest_uri not in build.pages:
+                continue
+            template = build.pages[file.dest_uri].template
+            if probed.get(template, 0) == _PAGES_PROBED:
+                continue
+            probed[template] = probed.get(template, 0) + 1
+            if page.content is not None:
                 ids |= self._render_ids(env.get_template, template, page, config, files)
+            elif self.inspection is not None:  # a page that is known
+                self.inspection.unprobed.add(page_key(file.src_uri, file.dest_uri))
         return frozenset(ids)
 
     def _render_ids(
@@ -650,8 +677,10 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         Many pages at once: what is read page after page finds its code in the cache.
         """
         unread, self._build.unread = self._build.unread, []
-        for page in unread:
-            self._read_source(page, config)
+        for each in unread:
+            if self.inspection is not None:
+                self._begin_page(self.inspection, each.page)
+            self._read_source(each, config)
 
     def _read_source(self, unread: _Unread, config: MkDocsConfig) -> None:
         build, page, source = self._build, unread.page, unread.source
@@ -702,7 +731,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         )
         build.reports.append(report)
         if self.inspection is not None:
-            build.inspected.append((page, report, headings))
+            build.inspected[report.key] = page, headings
 
     def _join_pages(self) -> None:
         """Check what must be unique among the pages that were read."""
@@ -715,19 +744,42 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 build.findings += findings
                 if placed:
                     build.pages[report.target] = report
+                    build.findings += report.shown
         if self.config.parity != "off":
             self._check_parity()
 
     def _check_parity(self) -> None:
         """Compare the translations with the pages in the default language, which come first."""
         build = self._build
-        original = build.writer.publication.default_language
-        for report in build.pages.values():
-            if report.language == original:
-                build.originals[report.page_id] = report.outline
-            elif report.page_id in build.originals:
-                build.findings += check_parity(
-                    build.originals[report.page_id], report.outline, report.path
+        language = build.writer.publication.default_language
+        _, found = compare_languages(
+            build.pages.values(), language, build.originals, build.rules.stamp
+        )
+        build.findings = join_missing(build.findings, found)
+
+    def _begin_page(self, inspection: Inspection, page: MkDocsPage) -> None:
+        inspection.begin_page(
+            page_key(page.file.src_uri, page.file.dest_uri), page.file.abs_src_path
+        )
+
+    def _read_contents(self, inspection: Inspection) -> None:
+        """Read the contents of the pages that were rendered, as other plugins have left them."""
+        build = self._build
+        for number, report in enumerate(build.reports):
+            if report.key not in build.inspected:
+                continue
+            page, headings = build.inspected[report.key]
+            html = f"{BEGIN}{page.content}{END}"
+            if report.published:
+                title = str(page.title or "")
+                shown = check_published(html, title, report, build.policy)
+                build.reports[number] = replace(report, shown=tuple(shown))
+            if inspection.keep:
+                path = page.file.abs_src_path
+                file = Path(path) if path and os.path.exists(path) else None
+                left_out = report.source in build.left_out
+                inspection.rendered.append(
+                    RenderedPage(report, tuple(headings), file, left_out, html)
                 )
 
     def _take_known(self, inspection: Inspection, files: Files) -> None:
@@ -743,29 +795,15 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Give an inspection what was found in one language of the site."""
         build = self._build
         inspection.begin_page(None, None)
-        for page, report, headings in build.inspected:
-            html = f"{BEGIN}{page.content}{END}"
-            if report.target in build.pages:
-                title = str(page.title or "")
-                build.findings += check_published(html, title, report, build.policy)
-            if inspection.keep:
-                path = page.file.abs_src_path
-                file = Path(path) if path and os.path.exists(path) else None
-                left_out = report.source in build.left_out
-                inspection.rendered.append(
-                    RenderedPage(report, tuple(headings), file, left_out, html)
-                )
         inspection.settings = SiteSettings(
-            _folder_of(config),
+            Path(_config_file_of(config)).absolute().parent,
             Path(config.docs_dir),
             build.rules,
             self._levels(),
-            build.baseline,
             build.writer.publication.default_language,
             config.strict,
             self.configured,
         )
-        inspection.theme_ids |= build.theme_ids
         inspection.findings += build.findings
         # The next language begins with what this one leaves to be compared with.
         build.findings.clear()
@@ -802,7 +840,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 else levels.get(code, default)
                 for code, default in CODES.items()
             }
-        findings = build.baseline.judge(judge(build.findings, levels))
+        findings = build.baseline.judge(judge(build.findings, levels, build.told))
         build.findings.clear()
         self._log(findings)
         failing = {"error", "warning"} if config.strict else {"error"}
@@ -820,7 +858,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     def _log(self, findings: list[Finding]) -> None:
         findings = without_many_debts(findings)
         if len(findings) > _MANY:
-            level = logging.ERROR if any(f.level == "error" for f in findings) else logging.WARNING
+            level = max(_LOG_LEVELS[found.level] for found in findings)
             log.log(level, "markstay: %s", summarize(findings))
         for found in findings:
             log.log(_LOG_LEVELS[found.level], "%s", found)
@@ -837,16 +875,8 @@ class _FindingsError(PluginError):
 _LOG_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
 
 
-def _folder_of(config: MkDocsConfig) -> Path:
-    """Give the folder of the configuration file."""
-    return Path(config.config_file_path or "mkdocs.yml").absolute().parent
-
-
-def _stamp_command(config: MkDocsConfig) -> str:
-    """Give the command that writes ids into the files of this site."""
-    shown = _relative(config.config_file_path or "mkdocs.yml")
-    option = "" if shown in ("mkdocs.yml", "mkdocs.yaml") else f" -f {shlex.quote(shown)}"
-    return f"mkdocs-markstay stamp{option}"
+def _config_file_of(config: MkDocsConfig) -> str:
+    return config.config_file_path or "mkdocs.yml"
 
 
 def _facts(page: MkDocsPage, state: PageReport) -> Page:
@@ -897,17 +927,6 @@ def _ids_in_templates(folders: list[str]) -> set[str]:
     return ids
 
 
-def _relative(path: str | Path) -> str:
-    """Name a file as a person in the current folder would."""
-    text, here = os.fspath(path), os.getcwd()
-    if text.startswith(here + os.sep):
-        text = os.path.normpath(text[len(here) + 1 :])
-    else:
-        with suppress(ValueError):  # another drive
-            text = os.path.relpath(text)
-    return text.replace(os.sep, "/")
-
-
 def _warnings_counted() -> bool:
     """Whether MkDocs has counted a warning that fails a strict build."""
     handlers = logging.getLogger("mkdocs").handlers
@@ -922,8 +941,10 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
     cannot go on.
     """
     logging.getLogger("mkdocs").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, redirect_stdout(sys.stderr):
+    with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, _nothing_on_stdout():
         try:
+            # MkDocs keeps plugins for all builds of one server; these may be shut down.
+            MkDocsConfig.plugins.plugin_cache.clear()  # type: ignore[attr-defined]
             config = load_config(config_file, site_dir=site_dir, **overrides)
             plugin = _find_plugin(config, inspection)
             config.plugins.on_startup(command="build", dirty=False)
@@ -932,10 +953,31 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
             finally:
                 plugin.inspection = None
                 config.plugins.on_shutdown()
-        except (SystemExit, MkDocsException) as error:
+        except MkDocsException as error:
             raise InspectionError(str(error)) from None
+        except SystemExit as error:
+            raise InspectionError(f"a plugin ended the program: {error.code}") from None
         except Exception as error:  # another plugin's, or an extension's
-            raise InspectionError(f"{type(error).__name__}: {error}") from error
+            raise InspectionError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+
+
+@contextmanager
+def _nothing_on_stdout() -> Iterator[None]:
+    """Lead what plugins print, and programs that they start, to where errors are written."""
+    stdout = sys.stdout
+    if stdout is None:  # closed
+        yield
+        return
+    stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        stdout.flush()  # some plugins keep it from when they were imported
+        os.dup2(saved, 1)
+        os.close(saved)
 
 
 def _inspect_languages(config: MkDocsConfig) -> None:

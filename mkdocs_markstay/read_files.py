@@ -2,7 +2,7 @@
 
 A `Recording` notes both from the interpreter's audit events, and from failing calls of
 `os.stat` what was looked for and is not there. It cannot know what other programs and
-native code read, nor clocks, networks and environment variables.
+native code read, nor what is there and was only asked for.
 """
 
 # It runs for every file that is opened, and os.path is several times faster:
@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,9 @@ class PageReads(Reads):
 class Recording:
     """What was read from the begin of a `recording` to its end.
 
-    ``site`` is what every page may rest on: all that was read outside pages, and what
-    was read for a page by code that may keep it in memory for other pages.
+    ``site`` is what every page may rest on: all that was read outside pages (its paths
+    are ``outside``), and what was read for a page by code that may keep it in memory for
+    other pages.
     ``docs`` are the folders (path -> digest) that MkDocs listed to find the pages.
     ``pages`` has what was read for each page alone, by the key given to `begin_page`.
 
@@ -99,6 +100,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.site = Reads()
+        self.outside: set[str] = set()
         self.docs: dict[str, str | None] = {}
         self.pages: dict[str, PageReads] = {}
         self._page: PageReads | None = None
@@ -129,29 +131,25 @@ class Recording:
                     reads.files[path] = digest_file(path)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Take an audit event of `_EVENTS`."""
+        """Take one of `_EVENTS`."""
         path = arguments[0]
         if isinstance(path, int):  # a descriptor; what it is of was opened before
             return
         path = _absolute("." if path is None else path)
-        if event == "open":
-            self._hear_open(path, *arguments[1:])
-        elif event == "os.rename":
+        if event == "os.rename":
             self._written.add(_absolute(arguments[1]))
         elif event.startswith("tempfile."):
             self._left_out = (*self._left_out, path + os.sep)
-        elif not self._leaves_out(path):
+        elif self._leaves_out(path):
+            return
+        elif event == "open":
+            self._hear_open(path, *arguments[1:])
+        elif event == _MISSING:
+            self._note_file(path)
+        else:
             self._note_folder(path)
 
-    def miss(self, path: Any) -> None:
-        """Note that a file or folder was looked for and is not there."""
-        path = _absolute(path)
-        if not self._leaves_out(path):
-            self._note_file(path)
-
     def _hear_open(self, path: str, mode: str | None, flags: int) -> None:
-        if self._leaves_out(path):
-            return
         if flags & (os.O_WRONLY | os.O_RDWR):
             self._written.add(path)
         if flags & (os.O_WRONLY | os.O_TRUNC):
@@ -170,24 +168,26 @@ class Recording:
         return path.startswith(self._left_out) or _REPOSITORY in path
 
     def _note_file(self, path: str) -> None:
-        if self.site.files.get(path) is not None:
-            return
         page = self._page
         if page is not None and (path == page.source or _reads_afresh(_find_reader())):
             _note(page.files, path, digest_file)
         else:
+            self._note_outside(path)
             _note(self.site.files, path, digest_file)
 
     def _note_folder(self, path: str) -> None:
-        if path in self.site.folders:
-            return
         reader, page = _find_reader(), self._page
         if reader == _MKDOCS_FILES:
             _note(self.docs, path, digest_folder)
         elif page is not None and _reads_afresh(reader):
             _note(page.folders, path, digest_folder)
         else:
+            self._note_outside(path)
             _note(self.site.folders, path, digest_folder)
+
+    def _note_outside(self, path: str) -> None:
+        if self._page is None:
+            self.outside.add(path)
 
 
 def _note(noted: dict[str, str | None], path: str, digest: Callable[[str], str | None]) -> None:
@@ -270,7 +270,17 @@ def _reads_afresh(module: str) -> bool:
 # -- the ways in: a hook, which cannot be removed again, and two functions of `os`
 
 
-_EVENTS = {"open", "os.listdir", "os.scandir", "os.rename", "tempfile.mkdtemp", "tempfile.mkstemp"}
+# Told by ourselves: a path was looked for and is not there.
+_MISSING = "missing"
+_EVENTS = {
+    _MISSING,
+    "open",
+    "os.listdir",
+    "os.rename",
+    "os.scandir",
+    "tempfile.mkdtemp",
+    "tempfile.mkstemp",
+}
 _under_way: list[Recording] = []
 
 
@@ -281,10 +291,8 @@ def _add_hook() -> None:
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if event in _EVENTS and _under_way:
-        try:
+        with suppress(OSError):  # there is no current folder any more
             _under_way[0].hear(event, arguments)
-        except (OSError, ValueError):  # a path that cannot be one: whoever asked will see
-            return
 
 
 def _watch(original: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
@@ -294,8 +302,8 @@ def _watch(original: Callable[..., os.stat_result]) -> Callable[..., os.stat_res
         try:
             return original(path, *arguments, **options)
         except (FileNotFoundError, NotADirectoryError):
-            if _under_way and options.get("dir_fd") is None:
-                _under_way[0].miss(path)
+            if options.get("dir_fd") is None:
+                _hear(_MISSING, (path,))
             raise
 
     # Some code asks what the function can do before it calls it.

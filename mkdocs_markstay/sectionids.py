@@ -40,6 +40,7 @@ _BACKTICKS = re.compile(r"`+")
 _BRACES_TRIED = 8
 # How many ids and attribute lists at the end of one heading are told apart.
 _TOKENS_READ = 8
+_SPACED_BRACE = re.compile(r"[ \t]\{")
 # `}` in the form in which Python-Markdown keeps an escaped character.
 _LITERAL_BRACE = "\x02125\x03"
 
@@ -96,8 +97,9 @@ def read_heading(raw: str) -> HeadingText:
     text = _unescape_angles(rest)
     if attributes:
         text = f"{text} {attributes}"
-    elif text.endswith("}") and not _escaped(text, len(text) - 1):
-        # Without the id at the end, attr_list would now take these braces.
+    elif text.endswith("}") and _SPACED_BRACE.search(text) and not _escaped(text, len(text) - 1):
+        # Without the id at the end, attr_list would now take these braces for the heading's.
+        # Glued to what they belong to (a link, an image) they are that element's.
         text = text[:-1] + _LITERAL_BRACE
     stray = next((token.stray for token in tokens if token.stray), "")
     if stray:

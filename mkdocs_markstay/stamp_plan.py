@@ -191,12 +191,12 @@ def find_syntax(docs: Path) -> str:
 
 
 def find_positional(page: RenderedPage, edits: Mapping[int, Edit]) -> list[Finding]:
-    """Find ids that say where a heading stands among others, not what it is about."""
+    """Find anchors of today that say where a heading stands among others, not what it is about."""
     anchors = {heading.published_id for heading in page.headings}
     found = []
-    for edit in edits.values():
+    for index, edit in edits.items():
         match = _NUMBERED.fullmatch(edit.section_id)
-        if match is None:
+        if match is None or edit.section_id != page.headings[index].published_id:
             continue
         counted = match["sign"] == "_" and (not match["base"] or match["base"] in anchors)
         # A slug may have lost the points of a number that the title has.

@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from mkdocs_markstay.sectionids import read_heading
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import RenderedPage
@@ -40,8 +42,8 @@ class Rendering(NamedTuple):
     failing: Sequence[Finding]
 
 
-Render = "Callable[[Iterable[Edit]], Rendering]"
-"""Renders, of the site with these edits, at least the pages that have them."""
+Render = "Callable[[Iterable[Edit], Collection[str]], Rendering]"
+"""Renders, of the site with these edits, at least these pages."""
 
 
 class Comparison(NamedTuple):
@@ -67,7 +69,9 @@ def compare(
         section_id = edit.section_id if edit else old.published_id
         # A page that is left out may have a heading of an included file that gets an id.
         explicit = new.explicit if edit or old.explicit else True
-        if explicit and (old.level, old.title, section_id) == (
+        # Without an id, other attributes pass for text of the title.
+        title = read_heading(f"{old.title} <#{section_id}>").title if edit else old.title
+        if explicit and (old.level, title, section_id) == (
             new.level,
             new.title,
             new.published_id,
@@ -115,7 +119,9 @@ class _Search:
 
 
 def prove(
-    plan: Plan, before: Mapping[str, RenderedPage], render: Callable[[Iterable[Edit]], Rendering]
+    plan: Plan,
+    before: Mapping[str, RenderedPage],
+    render: Callable[[Iterable[Edit], Collection[str]], Rendering],
 ) -> None:
     """Render the site with the edits of the plan, and refuse those that do harm.
 
@@ -128,14 +134,17 @@ def prove(
         trial = [edit for edit in plan.edits.values() if id(edit) not in held]
         if not plan.edits:
             return
-        rendering = render(trial)
+        included = any(edit.place.via for edit in plan.edits.values())
+        # While some are searched, the others need no look. In the end all are rendered.
+        keys = dict.fromkeys(searches or (before if included else plan.pages))
+        rendering = render(trial, keys)
         count = len(plan.edits)
         _refuse_findings(plan, trial, rendering.failing)
-        unclear = _refuse_wrong(plan, before, rendering, held, unstable)
+        unclear = _refuse_wrong(plan, {key: before[key] for key in keys}, rendering, held, unstable)
         _refuse_included(plan, unclear)
         if len(plan.edits) < count:
             searches.clear()
-        elif not unclear and not held:
+        elif not unclear and not searches:
             return
         else:
             _search(plan, searches, unclear, unstable)
@@ -160,8 +169,7 @@ def _refuse_wrong(
 ) -> set[str]:
     """Refuse edits whose id is not read; return the pages that differ in another way."""
     unclear = set()
-    included = any(edit.place.via for edit in plan.edits.values())
-    for key in before if included else list(plan.pages):
+    for key in before:
         edits = plan.pages.get(key, {})
         tried = {index: edit for index, edit in edits.items() if id(edit) not in held}
         after = rendering.pages.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,15 @@ from mkdocs_markstay.stamp_plan import find_positional, find_syntax, plan_stamps
 from mkdocs_markstay.stamp_proof import Rendering, prove
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from mkdocs_markstay.inspection import RenderedPage, SiteSettings
     from mkdocs_markstay.mirror import Mirror
     from mkdocs_markstay.stamp_plan import Choice, Edit, Plan
 
     Inspect = Callable[[str, Inspection], None]
+
+NOT_OF_SITE = "is no page of this site, and no page includes it with a heading"
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,15 @@ class Stamps:
     """What `stamp_site` found to write.
 
     ``ids`` counts the headings that get one. ``findings`` tell what is left alone, what
-    cannot be written, and hints; judged and sorted.
+    cannot be written, and hints; judged and sorted. ``missed`` are files that were to be
+    stamped, and that no page is made of.
     """
 
     files: list[StampedFile]
     ids: int
     findings: list[Finding]
     settings: SiteSettings
+    missed: list[Path]
 
     def write(self) -> None:
         """Replace the files, each at once. What cannot be written is one more finding."""
@@ -77,11 +82,26 @@ class StampOptions:
 
     def wants(self, path: str) -> bool:
         """Say whether a file is to be stamped."""
-        return not self.paths or any(is_inside(Path(path), each) for each in self.paths)
+        return not self.paths or _is_within(path, self._wanted)
 
     def needs(self, path: str) -> bool:
         """Say whether a page has to be rendered."""
-        return self.wants(path) or any(is_inside(Path(path), each) for each in self.sources)
+        return self.wants(path) or _is_within(path, self._sources)
+
+    # A commit hook may name every file of a site: each is resolved once, not for each page.
+    @cached_property
+    def _wanted(self) -> frozenset[str]:
+        return frozenset(map(os.path.realpath, self.paths))
+
+    @cached_property
+    def _sources(self) -> frozenset[str]:
+        return frozenset(map(os.path.realpath, self.sources))
+
+
+def _is_within(path: str, wanted: frozenset[str]) -> bool:
+    """Whether a file, all symbolic links followed, is one of these or in one of these folders."""
+    real = Path(os.path.realpath(path))
+    return any(os.fspath(each) in wanted for each in (real, *real.parents))
 
 
 def stamp_site(config_file: Path, options: StampOptions, inspect: Inspect) -> Stamps:
@@ -107,6 +127,7 @@ def stamp_site(config_file: Path, options: StampOptions, inspect: Inspect) -> St
         len(plan.edits),
         judge([*findings, *problems, *plan.left], settings.levels),
         settings,
+        _find_missed(options.paths, run),
     )
 
 
@@ -127,10 +148,9 @@ def _plan(
         # Of an included file all pages that include it must be seen.
         run = Inspection(keep=True, wants_left_out=options.wants)
         settings, plan = _render(config_file, options, inspect, run)
-        for path in _find_missed(options.paths, run):
-            raise InspectionError(
-                f"{path} is no page of this site, and no page includes it with a heading"
-            )
+        missed = _find_missed(options.paths, run)
+        if len(missed) == len(options.paths):
+            raise InspectionError(f"{missed[0]} {NOT_OF_SITE}")
     for edit in list(plan.edits.values()):
         if not options.wants(edit.file):
             plan.drop(edit)
@@ -273,8 +293,7 @@ class _Renderer:
     mirror: Mirror
     changed: set[str] = field(default_factory=set)
 
-    def __call__(self, edits: Iterable[Edit]) -> Rendering:
-        edits = list(edits)
+    def __call__(self, edits: Iterable[Edit], keys: Collection[str]) -> Rendering:
         contents = {
             name: content
             for file, content in _stamp_files(self.plan, edits, self.raw).items()
@@ -285,9 +304,11 @@ class _Renderer:
         self.mirror.write(contents)
         self.changed = set(contents)
         copies = {os.fspath(self.mirror.path(name)) for name in contents}
-        run = Inspection(keep=True, wants_left_out=copies.__contains__)
-        if not any(edit.place.via for edit in edits):
-            run.wants = lambda key, _path: key in self.plan.pages
+        run = Inspection(
+            keep=True,
+            wants=lambda key, _path: key in keys,
+            wants_left_out=copies.__contains__,
+        )
         self.inspect(os.fspath(self.mirror.path(self.config_file)), run)
         failing = {"error", "warning"} if self.settings.strict else {"error"}
         findings = judge(run.findings, self.settings.levels)

@@ -14,7 +14,8 @@ A case is a small project and what must come of it. Its fields:
   ``page`` and ``section`` must have the ``same`` or ``different`` digests.
 - ``swap_ok``: the case holds as well with every ``{#id}`` written ``<#id>``.
 - ``expect``: ``build`` is ``ok`` or ``fail``; each other field is a method of ``FindingChecks``
-  or ``SiteChecks``, called for each item. ``Promises`` and ``RefusedPromises`` hold for all cases.
+  or ``SiteChecks``, called for each item. ``Promises`` and ``RefusedPromises`` hold for all cases,
+  and `mkdocs-markstay check` must find the same as the build that is judged.
 
 A check tells what is wrong, or nothing. A case that no check would judge is an error.
 """
@@ -42,6 +43,7 @@ import yaml
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from selectolax.lexbor import LexborHTMLParser
+from site_builder import careless_plugins, run_markstay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -247,6 +249,7 @@ def judge(case: Case, folder: Path) -> list[str]:
     *earlier, last = run_case(case, folder / "project")
     failures = [told for outcome in earlier for told in judge_outcome({"build": "ok"}, outcome)]
     failures += judge_outcome(case["expect"], last)
+    failures += compare_check(last, case.get("steps", [case])[-1].get("args", []))
     for number, comparison in enumerate(case.get("compare", [])):
         if not failures:
             failures += _compare(case, last, folder / f"change-{number}", comparison)
@@ -297,6 +300,21 @@ def _published(outcome: Outcome) -> str:
 def _refused(outcome: Outcome) -> str:
     orderly = outcome.exit_code > 0 and "Traceback (most recent call last)" not in outcome.output
     return "" if orderly else f"must fail; exit code {outcome.exit_code}:\n{outcome.output}"
+
+
+def compare_check(outcome: Outcome, args: Sequence[str]) -> list[str]:
+    """Tell where `check` differs from a build of the same files."""
+    strict = {"--strict"}.intersection(args)
+    with careless_plugins():
+        checked = run_markstay(outcome.root, "check", "--no-cache", *strict)
+    found = {Finding(f.path, f.line, f.level, f.code, f.message) for f in checked.findings}
+    compared: dict[str, set[Any]] = {
+        "only in the build": set(outcome.findings) - found,
+        "only in the check": found - set(outcome.findings),
+    }
+    if checked.code != min(outcome.exit_code, 1):
+        compared["exit code of the check"] = {checked.code}
+    return [f"check: {what}: {which}" for what, which in compared.items() if which]
 
 
 def _compare(case: Case, base: Outcome, root: Path, comparison: Case) -> list[str]:

@@ -1,31 +1,36 @@
 """Builds small MkDocs sites for tests: in this process (fast), or with the command.
 
 Write the files of a site with `write_site`, build it with `build_site` or `run_mkdocs`,
-and look at the `Built` that comes back.
+and look at the `Built` that comes back; `run_markstay` runs a command of our own.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
 import re
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
+from click.testing import CliRunner
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
+from mkdocs.config.config_options import Hooks
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException
+
+from mkdocs_markstay.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from mkdocs.config.defaults import MkDocsConfig
 
 THEME = """\
 <!DOCTYPE html>
@@ -154,23 +159,25 @@ def build_site(
     folder: Path,
     site: Site | None = None,
     adapt: Callable[[MkDocsConfig], None] | None = None,
+    command: Literal["build", "serve"] = "build",
     **overrides: Any,
 ) -> Built:
     """Build the site in ``folder`` in this process; ``site`` is written there first.
 
     ``overrides`` are settings as `load_config` takes them (``strict=True``); ``adapt``
-    may change the configuration once it is loaded. Every exception comes back in the
+    may change the configuration once it is loaded; ``command`` is what plugins are told
+    that MkDocs was asked for: `build` or `serve`. Every exception comes back in the
     result; only those that no user can cause are crashes.
     """
     if site is not None:
         write_site(folder, site)
     error: BaseException | None = None
-    with _working_in(folder), _capturing() as log:
+    with working_in(folder), _capturing() as log:
         try:
             config = load_config("mkdocs.yml", **overrides)
             if adapt is not None:
                 adapt(config)
-            config.plugins.on_startup(command="build", dirty=False)
+            config.plugins.on_startup(command=command, dirty=False)
             try:
                 build(config)
             finally:
@@ -202,6 +209,35 @@ def run_mkdocs(folder: Path, *arguments: str, environ: Mapping[str, str] | None 
     return Built(folder, 2 if crashed else min(done.returncode, 1), _findings(log), log)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a command gave: its exit code, what it wrote, and the findings in that."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def findings(self) -> list[FindingLine]:
+        """The findings on standard output, written as text."""
+        return _findings(self.out.splitlines())
+
+    @property
+    def places(self) -> list[str]:
+        """All findings in short, with their levels: `docs/index.md:3 error missing-id`."""
+        return [f"{f.path}:{f.line} {f.level} {f.code}" for f in self.findings]
+
+
+def run_markstay(folder: Path, *arguments: str) -> Ran:
+    """Run the command `mkdocs-markstay` in this process, in ``folder``."""
+    Hooks._load_hook.cache_clear()  # MkDocs loads each hook once for a process
+    with working_in(folder):
+        result = CliRunner().invoke(main, arguments)
+    if not isinstance(result.exception, (SystemExit, type(None))):
+        raise result.exception
+    return Ran(result.exit_code, result.stdout_bytes.decode(), result.stderr)
+
+
 def _close(plugin: Any) -> None:
     """Close what the plugin leaves to the end of the process, so that nothing warns of it."""
     if plugin is not None and plugin.build is not None:
@@ -221,13 +257,26 @@ def _findings(log: list[str]) -> list[FindingLine]:
 
 
 @contextmanager
-def _working_in(folder: Path) -> Iterator[None]:
+def working_in(folder: Path) -> Iterator[None]:
+    """Make a folder the current one for a while."""
     before = Path.cwd()
     os.chdir(folder)
     try:
         yield
     finally:
         os.chdir(before)
+
+
+@contextmanager
+def careless_plugins() -> Iterator[None]:
+    """Ignore warnings; also of what plugins leave open if a build does not come to its end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+        # MkDocs remembers the configuration that it has read last, and its plugins.
+        MkDocsConfig().validate()
+        vars(MkDocsConfig.plugins).update(plugins=None, plugin_cache={})
+        gc.collect()
 
 
 class _Lines(logging.Handler):

@@ -233,6 +233,29 @@ def test_a_traceback_and_a_signal_are_no_orderly_failure(refused: Outcome) -> No
     assert judge_outcome({"build": "ok", "time_limit_s": 120}, refused)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("docs/index.md:3:", "no finding"),
+        ("index.md:3:", "index.md:4:"),
+        ("missing-id", "two-ids"),
+        ("heading 'B'", "heading 'C'"),
+        ("error[", "warning["),
+    ],
+)
+def test_a_check_that_differs_is_told(refused: Outcome, old: str, new: str) -> None:
+    assert case_runner.compare_check(refused, []) == []
+    assert old in refused.output
+    other = replace(refused, output=refused.output.replace(old, new))
+    assert case_runner.compare_check(other, [])
+
+
+def test_an_exit_code_that_differs_is_told(refused: Outcome, site: Outcome) -> None:
+    assert case_runner.compare_check(site, []) == []
+    assert case_runner.compare_check(replace(site, exit_code=1), [])
+    assert case_runner.compare_check(replace(refused, exit_code=0), [])
+
+
 def _passage(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
     def spoil(root: Path) -> None:
         path = root / "site" / "passages.json"

@@ -5,13 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from site_builder import Built, Site, build_site, write_site
 
+from mkdocs_markstay.inspection import Inspection
+from mkdocs_markstay.originals import Originals
+from mkdocs_markstay.plugin import inspect_site
+from mkdocs_markstay.sectionids import read_heading
+from mkdocs_markstay.stamp_site import StampOptions, stamp_site
+from mkdocs_markstay.translations import compare_trees, read_texts
 from mkdocs_markstay.verify import verify_site
+
+if TYPE_CHECKING:
+    from mkdocs_markstay.outlines import OutlineHeading
 
 CORPORA = Path(
     os.environ.get("MARKSTAY_CORPORA") or Path(__file__).parents[2] / "shared" / "corpora"
@@ -108,3 +118,72 @@ def test_argo_cd(tmp_path: Path) -> None:
     assert built.manifest is not None
     assert len(built.manifest["sections"]) == len(failed.findings)
     assert verify_site(tmp_path / "site") == []
+
+
+def inspect_tree(folder: Path, docs: Path, **options: Any) -> Inspection:
+    run = Inspection(keep=True, **options)
+    inspect_site(str(folder / "mkdocs.yml"), run, docs_dir=str(docs))
+    return run
+
+
+def replace_line(heading: OutlineHeading, old: str, new: str) -> None:
+    path = Path(heading.path)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert lines[heading.line - 1].count(old) == 1
+    lines[heading.line - 1] = lines[heading.line - 1].replace(old, new)
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def read_ids(headings: list[OutlineHeading]) -> list[str | None]:
+    """Read the ids that stand in the lines of headings now."""
+    texts = read_texts(headings)
+    lines = [texts[heading.path].split("\n")[heading.line - 1] for heading in headings]
+    return [read_heading(line).section_id for line in lines]
+
+
+def test_translations_of_fastapi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translations have the ids of their originals, and get them back once they are gone."""
+    monkeypatch.chdir(tmp_path)
+    trees = CORPORA / "fastapi" / "docs"
+    copy(tmp_path, "fastapi/docs/ja/docs", exclude=LEFT_OUT)
+    docs = tmp_path / "docs"
+    for path in (docs, *docs.rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+    english = inspect_tree(tmp_path, trees / "en" / "docs")
+    japanese = inspect_tree(tmp_path, docs)
+    for run in (inspect_tree(tmp_path, trees / "de" / "docs"), japanese):
+        count, differences = compare_trees(english.reports, run.reports, "", "en")
+        assert differences == ([], [])
+        assert count > 100
+
+    headings = [each for page in japanese.reports for each in page.outline if each.section_id]
+    assert len(headings) > 1000
+    for heading in headings:
+        replace_line(heading, f" {{ #{heading.section_id} }}", "")
+    originals = Originals(
+        trees / "en" / "docs", lambda _, run: run.rendered.extend(english.rendered)
+    )
+    options = StampOptions((), "brace", originals.choose)
+    stamps = stamp_site(tmp_path / "mkdocs.yml", options, inspect_site)
+    stamps.write()
+    wrong, missing = [], set()
+    for heading, section_id in zip(headings, read_ids(headings), strict=True):
+        if section_id is None:
+            missing.add((heading.path, heading.line))
+        elif section_id != heading.section_id:
+            wrong.append((heading, section_id))
+    assert wrong == []
+    assert len(missing) <= 0.02 * len(headings)
+    # The rest is listed; these alone may lack an id in the original, too.
+    left = {(each.path, each.line) for each in stamps.findings if each.code == "not-stamped"}
+    assert missing <= left
+
+    # One id that differs is found, at its line.
+    heading = next(each for each in headings if (each.path, each.line) not in missing)
+    replace_line(heading, f"{{#{heading.section_id}}}", "{#changed}")
+    wanted = str(tmp_path / heading.path)
+    run = inspect_tree(tmp_path, docs, wants=lambda _, path: path == wanted)
+    _, differences = compare_trees(english.reports, run.reports, "", "en")
+    (found,) = [each for each in differences.others if each.code == "parity-extra"]
+    assert (found.path, found.line) == (heading.path, heading.line)
+    assert f"{{#{heading.section_id}}}" in found.message

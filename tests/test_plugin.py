@@ -60,8 +60,12 @@ def test_repairs_can_be_pasted(tmp_path: Path) -> None:
     built = build_site(tmp_path, Site(BAD))
     lines = {path: text.split("\n") for path, text in BAD.items()}
     for found in built.findings:
-        repair = re.search(r"Write: (.*)$", found.message)
+        repair = re.search(
+            r"Write: (.*?)(, or run: mkdocs-markstay stamp (\S+) --write)?$", found.message
+        )
         assert repair is not None, found
+        # Only an id that is missing can be written by the command, into the same file.
+        assert repair[3] == (found.path if found.code == "missing-id" else None)
         lines[found.path][found.line - 1] = repair[1]
     repaired = build_site(tmp_path, Site({path: "\n".join(text) for path, text in lines.items()}))
     assert repaired.passed, repaired.log
@@ -271,6 +275,28 @@ def test_id_pattern(tmp_path: Path) -> None:
     files = {"docs/index.md": "# A\n\n## B <#b_c>\n\n## D <#d-e>\n"}
     built = build_site(tmp_path, Site(files, plugin={"id_pattern": "[a-z-]+"}))
     assert built.places == ["docs/index.md:3 id-pattern"]
+
+
+@pytest.mark.parametrize(
+    ("parity", "level"), [("off", ""), ("warn", "warning"), ("error", "error")]
+)
+def test_parity(tmp_path: Path, parity: str, level: str) -> None:
+    languages = [
+        {"locale": "en", "default": True, "name": "English"},
+        {"locale": "de", "name": "Deutsch"},
+    ]
+    files = {"docs/index.md": "# A\n\n## B <#b>\n", "docs/index.de.md": "# A\n\n## B <#c>\n"}
+    plugins = [
+        {"i18n": {"docs_structure": "suffix", "languages": languages}},
+        {"markstay": {"parity": "?"}},
+    ]
+    config = write_site(tmp_path, Site(files, config={"plugins": plugins}))
+    # Without quotes, as people write it: YAML reads `off` as false.
+    config.write_text(config.read_text().replace("'?'", parity))
+    built = build_site(tmp_path)
+    assert [f.level for f in built.findings] == ([level] if level else [])
+    assert built.places == (["docs/index.de.md:3 parity-extra"] if level else [])
+    assert built.passed is (level != "error"), built.log
 
 
 def test_exclude_and_front_matter(tmp_path: Path) -> None:
