@@ -83,12 +83,10 @@ def _check_changes(inspect: Callable[..., None], known: Known) -> Verdict:
 def _inspect(
     inspect: Callable[..., None], known: Mapping[str, PageReport], **options: Any
 ) -> Inspection:
-    from mkdocs_markstay.inspection import Inspection, InspectionError  # noqa: PLC0415
+    from mkdocs_markstay.inspection import Inspection  # noqa: PLC0415
 
     run = Inspection(known=known, wants=lambda key, _path: key not in known, **options)
     inspect(run)
-    if run.settings is None:
-        raise InspectionError("MkDocs stopped before it had read the site")
     if run.unprobed:
         known = {key: known[key] for key in known.keys() - run.unprobed}
         return _inspect(inspect, known, **options)
@@ -97,7 +95,7 @@ def _inspect(
 
 def _judge(run: Inspection) -> Verdict:
     settings = run.settings
-    assert settings is not None
+    assert settings is not None, "an inspection that ends has them"
     return Verdict(
         judge(run.findings, settings.levels),
         settings.levels,

@@ -208,21 +208,16 @@ def stamp(
     change is left alone. With PATHs, only these files and folders are stamped.
     """
     from mkdocs_markstay.edits import diff_text
-    from mkdocs_markstay.stamp_site import NOT_OF_SITE, StampOptions, stamp_site
+    from mkdocs_markstay.stamp_site import StampOptions, stamp_site
 
     if fresh and original:
         _fail("--fresh and --from cannot be used together")
     if original and Path(original).is_file() and [Path(each).is_file() for each in paths] != [True]:
         _fail(f"{original} is the original of one page. Name that page, too: PATH")
     path = _find_config(config_file)
-    options = StampOptions(
-        tuple(map(Path, paths)),
-        syntax,
-        _choose(path, original, fresh=fresh),
-        (Path(original),) if original else (),
-    )
+    options = StampOptions(tuple(map(Path, paths)), syntax, _choose(path, original, fresh=fresh))
     with _errors():
-        stamps = stamp_site(Path(path), options, _inspect)
+        stamps = stamp_site(path, options, _inspect)
     if write:
         stamps.write()
     else:
@@ -231,8 +226,8 @@ def stamp(
     # Beside a diff nothing else may stand.
     for found in stamps.findings:
         click.echo(found, err=not write)
-    for missed in stamps.missed:
-        click.echo(f"{missed} {NOT_OF_SITE}", err=True)
+    for missed, reason in stamps.missed.items():
+        click.echo(f"{missed} {reason}", err=True)
     what = f"{_count(stamps.ids, 'id')} in {_count(len(stamps.files), 'file')}"
     click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
     _print_if_not_configured(configured=stamps.settings.configured)

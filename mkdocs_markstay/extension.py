@@ -39,16 +39,20 @@ class MarkstayExtension(Extension):
 
     By itself it takes the ids and leaves no trace. With ``marks``, set by the plugin,
     it marks headings in the HTML and keeps, in ``conversion``, the record of the
-    latest conversion of a whole page.
+    latest conversion of a whole page. ``adds_attr_list`` says whether to read attribute
+    lists where the site does not, ``added_attr_list`` whether that was so.
     """
 
     marks: BuildingMarks | None = None
     conversion: Conversion | None = None
+    adds_attr_list = True
+    added_attr_list = False
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the library's name)
         """Register the processors, and attr_list where the site does not have it."""
-        if "attr_list" not in md.treeprocessors:
+        if self.adds_attr_list and "attr_list" not in md.treeprocessors:
             md.registerExtensions(["attr_list"], {})
+            self.added_attr_list = True
         current = _Current(self)
         # Before every preprocessor that changes text.
         md.preprocessors.register(_Begin(md, current), "markstay_begin", 1000)

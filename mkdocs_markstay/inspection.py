@@ -25,7 +25,8 @@ class SiteSettings:
 
     ``folder`` is that of the configuration file, ``docs`` the docs folder; ``levels``
     are those of finding codes that are not the default. ``configured`` is False if
-    the plugin is not in the configuration yet.
+    the plugin is not in the configuration yet; ``adds_attributes``: with the plugin,
+    attribute lists (`{.class}`) are read that are text without it.
     """
 
     folder: Path
@@ -35,18 +36,21 @@ class SiteSettings:
     default_language: str
     strict: bool
     configured: bool
+    adds_attributes: bool
 
 
 @dataclass(frozen=True)
 class RenderedPage:
     """A page as it was rendered, before it is put into a template.
 
-    ``file`` is its source, None if it has none. ``left_out``: no build publishes it.
-    ``html`` is its HTML, after all plugins.
+    There are no ``headings`` of a page that the plugin's options or the page itself exclude;
+    ``anchors`` are their ids as the page is published today. ``file`` is its source, None if
+    it has none. ``left_out``: no build publishes it. ``html`` is its HTML, after all plugins.
     """
 
     report: PageReport
     headings: tuple[Heading, ...]
+    anchors: tuple[str, ...]
     file: Path | None
     left_out: bool
     html: str
@@ -58,7 +62,8 @@ class Inspection:
 
     Pages are rendered if ``wants`` says so of their key (`PageReport.key`) and their path
     in the file system; for others the report that is ``known`` is taken. Pages that the
-    site leaves out are rendered if ``wants_left_out`` says so of their path. ``keep``: keep
+    site leaves out are rendered if ``wants_left_out`` says so of their path. ``plain``:
+    attribute lists are not read unless the site itself does that. ``keep``: keep
     each page as it was rendered. ``begin_page`` is called with the key and the path of
     each page before it is rendered, and with None after the last.
 
@@ -71,6 +76,7 @@ class Inspection:
     wants: Callable[[str, str], bool] = lambda _key, _path: True
     wants_left_out: Callable[[str], bool] = lambda _path: False
     known: Mapping[str, PageReport] = field(default_factory=dict)
+    plain: bool = False
     keep: bool = False
     begin_page: Callable[[str | None, str | None], None] = lambda _key, _path: None
 

@@ -53,6 +53,11 @@ class PageReport:
         """Name the page among all pages of the site, in all languages."""
         return page_key(self.source, self.target)
 
+    @property
+    def excluded(self) -> bool:
+        """Whether the plugin's options or the page itself exclude it: nothing of it was read."""
+        return not self.page_id and not self.findings
+
     def to_json(self) -> dict[str, Any]:
         """Give the report as a JSON value."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}

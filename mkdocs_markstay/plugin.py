@@ -292,6 +292,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         # What is to be read where nothing is to be published.
         self.inspection: Inspection | None = None
         self.configured = True
+        self.docs = Path()
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
         self.page: MkDocsPage | None = None
@@ -695,6 +696,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             template=str(page.meta.get("template", "main.html")),
             generated=file.generated_by is not None,
         )
+        if self.inspection is not None:
+            build.inspected[report.key] = page, []
         replaced = check_replaced(source, unread.markdown)
         if not options.included or build.exclude.match_file(file.src_uri):
             build.reports.append(report)
@@ -766,8 +769,6 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Read the contents of the pages that were rendered, as other plugins have left them."""
         build = self._build
         for number, report in enumerate(build.reports):
-            if report.key not in build.inspected:
-                continue
             page, headings = build.inspected[report.key]
             html = f"{BEGIN}{page.content}{END}"
             if report.published:
@@ -775,11 +776,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 shown = check_published(html, title, report, build.policy)
                 build.reports[number] = replace(report, shown=tuple(shown))
             if inspection.keep:
-                path = page.file.abs_src_path
-                file = Path(path) if path and os.path.exists(path) else None
+                # MkDocs has no path of a file that is not UTF-8 and was read all the same.
+                made = report.generated or not os.path.exists(report.path)
+                file = None if made else Path(os.path.abspath(report.path))
                 left_out = report.source in build.left_out
+                anchors = tuple(heading.published_id for heading in headings)
                 inspection.rendered.append(
-                    RenderedPage(report, tuple(headings), file, left_out, html)
+                    RenderedPage(report, tuple(headings), anchors, file, left_out, html)
                 )
 
     def _take_known(self, inspection: Inspection, files: Files) -> None:
@@ -797,12 +800,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         inspection.begin_page(None, None)
         inspection.settings = SiteSettings(
             Path(_config_file_of(config)).absolute().parent,
-            Path(config.docs_dir),
+            self.docs,
             build.rules,
             self._levels(),
             build.writer.publication.default_language,
             config.strict,
             self.configured,
+            self.extension.added_attr_list,
         )
         inspection.findings += build.findings
         # The next language begins with what this one leaves to be compared with.
@@ -956,7 +960,7 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
         except MkDocsException as error:
             raise InspectionError(str(error)) from None
         except SystemExit as error:
-            raise InspectionError(f"a plugin ended the program: {error.code}") from None
+            raise InspectionError(f"a plugin ended the program: {error.code or 0}") from None
         except Exception as error:  # another plugin's, or an extension's
             raise InspectionError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
 
@@ -965,7 +969,7 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
 def _nothing_on_stdout() -> Iterator[None]:
     """Lead what plugins print, and programs that they start, to where errors are written."""
     stdout = sys.stdout
-    if stdout is None:  # closed
+    if stdout is None or sys.stderr is None:  # closed
         yield
         return
     stdout.flush()
@@ -1006,4 +1010,7 @@ def _find_plugin(config: MkDocsConfig, inspection: Inspection) -> MarkstayPlugin
     else:
         plugin = found[0]
     plugin.inspection, plugin.configured = inspection, bool(found)
+    # Plugins may show MkDocs another docs folder, made of copies.
+    plugin.docs = Path(config.docs_dir)
+    plugin.extension.adds_attr_list = not inspection.plain
     return plugin

@@ -7,15 +7,16 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.checks import find_missing
+from mkdocs_markstay.checks import find_ids, find_missing
 from mkdocs_markstay.edits import write_id
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.sectionids import check_id, propose_id, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from mkdocs_markstay.checks import Rules
@@ -28,6 +29,15 @@ SYNTAXES = ("angle", "brace")
 _ID_AT_END = re.compile(rb"^#{1,6}[ \t][^\r\n]*(<#[^\s<>]+>|\{:?[ \t]*#[^{}\r\n]+\})", re.MULTILINE)
 _NUMBERED = re.compile(r"(?P<base>.*?)(?P<sign>[_-]?)(?P<number>\d+)")
 
+_SHARED = (
+    "it is published in several places, with different anchors: {}."
+    " Choose one by hand; links to the others break"
+)
+_REPEATED = (
+    "a page includes it more than once, with the anchors {}, and one id cannot stand there twice."
+    " Include it once"
+)
+
 
 class Choice(NamedTuple):
     """What becomes of one heading: the id that it gets, or the reason why it gets none."""
@@ -36,8 +46,7 @@ class Choice(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """A line of a file that gets an id.
 
     ``file`` is the real path, ``line`` counts from 0; ``place`` is what a person can open.
@@ -56,45 +65,53 @@ class Edit:
 class Plan:
     """What is to be written.
 
-    ``edits`` are by file and line; ``names`` are the absolute paths under which each
-    file is known. ``pages`` maps the key of each page to its headings (by their index)
-    that get an id. ``left`` tells of the headings that get none, with the reason.
+    ``edits`` are by file and line. ``pages`` maps the key of each page to its headings (by
+    their index) that get an id, if the edit at that file and line is still there.
+    ``unplaced`` tells of headings that have no edit of their own, by page and index;
+    ``left`` of other headings that get no id. Both say why.
     """
 
     edits: dict[tuple[str, int], Edit] = field(default_factory=dict)
-    names: dict[str, set[str]] = field(default_factory=dict)
-    pages: dict[str, dict[int, Edit]] = field(default_factory=dict)
+    pages: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
+    unplaced: dict[tuple[str, int], Finding] = field(default_factory=dict)
     left: list[Finding] = field(default_factory=list)
 
-    def refuse(self, edit: Edit, reason: str) -> None:
-        """Take an edit out of the plan, and tell why."""
-        if self.drop(edit):
-            self.left.append(_left(edit.place, edit.heading, reason))
+    def edits_of(self, key: str) -> dict[int, Edit]:
+        """Give the edits of a page's headings, by their index."""
+        places = self.pages.get(key, {})
+        return {index: self.edits[at] for index, at in places.items() if at in self.edits}
 
-    def drop(self, edit: Edit) -> bool:
-        """Take an edit out of the plan; return False if it is not in it."""
-        if self.edits.pop((edit.file, edit.line), None) is None:
-            return False
-        for edits in self.pages.values():
-            for index in [index for index, other in edits.items() if other == edit]:
-                del edits[index]
-        return True
+    def has(self, edit: Edit) -> bool:
+        """Say whether an edit is still in the plan."""
+        return (edit.file, edit.line) in self.edits
+
+    def drop(self, edit: Edit) -> None:
+        """Take an edit out of the plan."""
+        del self.edits[edit.file, edit.line]
+
+    def refuse(self, edit: Edit, reason: str) -> None:
+        """Take an edit out of the plan, if it is still there, and tell why."""
+        if self.has(edit):
+            self.drop(edit)
+            self.left.append(_left(edit.place, edit.heading, reason))
 
 
 # -- which id
 
 
 def keep_anchors(page: RenderedPage, rules: Rules) -> dict[int, Choice]:
-    """Choose for each heading that must have an id the anchor that it has today."""
+    """Choose for each heading that must have an id the anchor that it has today.
+
+    So do headings that need none, if they would lose it with the plugin.
+    """
     choices = {}
-    taken = {heading.published_id for heading in page.headings}
+    taken = {*page.anchors, *(heading.published_id for heading in page.headings)}
     missing = {id(heading) for heading in find_missing(page.headings, rules)}
-    for index, heading in enumerate(page.headings):
-        if id(heading) not in missing:
+    for index, (heading, anchor) in enumerate(zip(page.headings, page.anchors, strict=True)):
+        kept = heading.explicit or heading.published_id == anchor
+        if id(heading) not in missing and kept:
             continue
-        anchor = heading.published_id
-        problem = check_id(anchor) if anchor else None
-        if problem is not None:
+        if anchor and check_id(anchor) is not None:
             better = propose_id(heading.title, taken)
             reason = (
                 f"today's anchor {show(anchor)} can be no section id."
@@ -108,12 +125,15 @@ def keep_anchors(page: RenderedPage, rules: Rules) -> dict[int, Choice]:
 
 def choose_anew(page: RenderedPage, rules: Rules) -> dict[int, Choice]:
     """Propose for each heading that must have an id one that is made from its title."""
-    missing = {id(heading) for heading in find_missing(page.headings, rules)}
-    taken = {heading.published_id for heading in page.headings if id(heading) not in missing}
+    missing = find_missing(page.headings, rules)
+    # Other elements have ids, too, maybe the same.
+    free = Counter(heading.published_id for heading in missing)
+    taken = set(Counter(find_ids(page.html)) - free)
+    needy = set(map(id, missing))
     return {
         index: Choice(_propose(heading, taken))
         for index, heading in enumerate(page.headings)
-        if id(heading) in missing
+        if id(heading) in needy
     }
 
 
@@ -127,41 +147,50 @@ def _propose(heading: Heading, taken: set[str]) -> str:
 
 
 def plan_stamps(
-    pages: Sequence[RenderedPage],
+    pages: Iterable[RenderedPage],
     choose: Callable[[RenderedPage], Mapping[int, Choice]],
+    wants: Callable[[str], bool],
     syntax: str,
 ) -> Plan:
-    """Plan the edits that give the headings of the pages the ids that are chosen for them."""
+    """Plan the edits that give the headings of the pages the ids that are chosen for them.
+
+    ``wants`` says which files are to be changed.
+    """
     plan = Plan()
-    conflicts: dict[tuple[str, int], list[str]] = {}
+    is_wanted, real_path = cache(wants), cache(os.path.realpath)
+    # For each line, the ids that it would get, and the pages with a heading from there.
+    ids: dict[tuple[str, int], dict[str, None]] = {}
+    sources: dict[tuple[str, int], list[str]] = {}
     for page in pages:
         for index, choice in choose(page).items():
             heading = page.headings[index]
-            edit = choice.reason or _make_edit(page, heading, choice.section_id, syntax)
-            if isinstance(edit, str):
-                plan.left.append(_left(heading.place, heading.title, edit))
+            if not is_wanted(heading.place.path):
                 continue
-            key = (edit.file, edit.line)
-            absolute = os.path.abspath(edit.place.path)  # noqa: PTH100 (links stay)
-            plan.names.setdefault(edit.file, {edit.file}).add(absolute)
-            first = plan.edits.setdefault(key, edit)
-            if first.section_id != edit.section_id:
-                conflicts.setdefault(key, [first.section_id]).append(edit.section_id)
-            plan.pages.setdefault(page.report.key, {})[index] = first
-    for key, ids in conflicts.items():
-        names = ", ".join(map(show, dict.fromkeys(ids)))
-        plan.refuse(
-            plan.edits[key],
-            f"the pages that include it give it different anchors: {names}."
-            " Choose one by hand; links to the others break",
-        )
+            file = real_path(heading.place.path)
+            edit = choice.reason or _make_edit(page, heading, file, choice.section_id, syntax)
+            if isinstance(edit, str):
+                left = _left(heading.place, heading.title, edit)
+                plan.unplaced[page.report.key, index] = left
+                continue
+            at = edit.file, edit.line
+            plan.edits.setdefault(at, edit)
+            plan.pages.setdefault(page.report.key, {})[index] = at
+            ids.setdefault(at, {})[edit.section_id] = None
+            sources.setdefault(at, []).append(page.report.key)
+    for at, different in ids.items():
+        if len(different) > 1:
+            names = ", ".join(map(show, different))
+            repeated = len(set(sources[at])) < len(sources[at])
+            plan.refuse(plan.edits[at], (_REPEATED if repeated else _SHARED).format(names))
     return plan
 
 
-def _make_edit(page: RenderedPage, heading: Heading, section_id: str, syntax: str) -> Edit | str:
+def _make_edit(
+    page: RenderedPage, heading: Heading, file: str, section_id: str, syntax: str
+) -> Edit | str:
     """Make the edit of one heading, or give the reason why there is none."""
     found, place = heading.found, heading.place
-    if page.file is None:
+    if page.file is None and place.via is None:
         return "the page is made by a plugin, not by a file"
     if heading.number is None or (found is not None and found.sign.startswith("<")):
         return f'it is written as HTML. Write: <h{heading.level} id="{section_id}">'
@@ -176,7 +205,6 @@ def _make_edit(page: RenderedPage, heading: Heading, section_id: str, syntax: st
             "an id at the end of this line might not be read as one."
             f" Write by hand: <#{section_id}>"
         )
-    file = os.path.realpath(place.path)
     return Edit(file, place.line - 1, found.source, new, section_id, place, heading.title)
 
 
@@ -206,6 +234,7 @@ def find_positional(page: RenderedPage, edits: Mapping[int, Edit]) -> list[Findi
                 f"id {show(edit.section_id)} of heading {show(edit.heading)} was made by counting."
                 " It is kept, because it is published; a new section could have a better one"
             )
+            via = str(edit.place.via or "")
             found.append(
                 Finding(
                     edit.place.path,
@@ -213,7 +242,7 @@ def find_positional(page: RenderedPage, edits: Mapping[int, Edit]) -> list[Findi
                     "positional-id",
                     message,
                     "info",
-                    str(edit.place.via or ""),
+                    via,
                     edit.heading,
                 )
             )

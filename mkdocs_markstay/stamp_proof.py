@@ -6,44 +6,64 @@ What does not hold is taken out of the plan, heading by heading.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.sectionids import read_heading
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import RenderedPage
     from mkdocs_markstay.stamp_plan import Edit, Plan
 
 _HEADING_TAG = re.compile(r"<(h[1-6])\b([^>]*)>", re.IGNORECASE)
+_HEADING = re.compile(r"<(h[1-6])\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTE = re.compile(r"""([^\s"'=]+)(?:="([^"]*)")?""")
 _LINK = re.compile(r'href="#([^"]*)"')
 
-_RENDERINGS = 60
+# How often the whole site is rendered at most, and some of its pages to find what does harm.
+_ROUNDS = 20
+_TRIALS = 40
 
 _NOT_READ = (
     "the id is not read as this heading's if it stands in this line (the same text is in"
     " several places, or another file brings it in). Write it by hand where the heading comes from"
 )
 _RENDERS_OTHERWISE = (
-    "with the id, the page would be rendered differently in more than the id."
+    "with the id, {} would be rendered differently in more than the id."
     " Write it by hand and look at the page"
 )
-_TWICE = "the page is rendered differently each time. Write it by hand"
+_FAILS = "with the id, the build fails: {1.path}:{1.line}: {1.code}: {1.message}"
+_REPEATED = (
+    "with the id, two headings of {} would have the same one: a macro, a loop or an inclusion"
+    " shows its line there"
+)
+# Findings about two headings: which of them gets an id now is another question.
+_OF_TWO = {"duplicate-id": _REPEATED, "case-clash": _FAILS}
+_MOVES = (
+    "the headings of the page are others each time that it is rendered, or in a copy of the site."
+    " Write it by hand"
+)
+_NOT_FOUND_OUT = (
+    "with ids in its headings, {} would be rendered differently in more than the ids."
+    " Write them one by one and look at the page"
+)
+
+# How often a page must be another one without any edit: to be compared in its headings only,
+# and to be given up.
+_RESTLESS, _GIVEN_UP = 2, 3
 
 
 class Rendering(NamedTuple):
-    """The pages after an edit, by `PageReport.key`, and the findings that fail a build."""
+    """The pages of a site with some edits, by `PageReport.key`, and what fails its build.
+
+    Findings that the site has without the edits are not among the ``failing``.
+    """
 
     pages: Mapping[str, RenderedPage]
     failing: Sequence[Finding]
-
-
-Render = "Callable[[Iterable[Edit], Collection[str]], Rendering]"
-"""Renders, of the site with these edits, at least these pages."""
 
 
 class Comparison(NamedTuple):
@@ -54,37 +74,35 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    before: RenderedPage, after: RenderedPage, edits: Mapping[int, Edit], *, html: bool = True
+    before: RenderedPage, after: RenderedPage, edits: Mapping[int, Edit], *, whole: bool = True
 ) -> Comparison:
     """Compare a page before and after the edits of its headings (by index).
 
-    With ``html`` being False, only the headings are compared.
+    With ``whole`` being False, only the headings are compared.
     """
     if len(before.headings) != len(after.headings):
         return Comparison((), same=False)
     wrong = []
+    renamed = {}
     same = True
     for index, (old, new) in enumerate(zip(before.headings, after.headings, strict=True)):
         edit = edits.get(index)
-        section_id = edit.section_id if edit else old.published_id
-        # A page that is left out may have a heading of an included file that gets an id.
-        explicit = new.explicit if edit or old.explicit else True
-        # Without an id, other attributes pass for text of the title.
-        title = read_heading(f"{old.title} <#{section_id}>").title if edit else old.title
-        if explicit and (old.level, title, section_id) == (
-            new.level,
-            new.title,
-            new.published_id,
-        ):
+        if edit is None:
+            same = same and old.published_id == new.published_id
             continue
-        if edit:
+        renamed[old.published_id] = edit.section_id
+        if not new.explicit or new.published_id != edit.section_id:
             wrong.append(index)
-        else:
-            same = False
-    if html and same and not wrong:
-        renamed = {before.headings[i].published_id: edit.section_id for i, edit in edits.items()}
-        same = _normalize(before.html, renamed) == _normalize(after.html, {})
+    if same and not wrong:
+        old_html, new_html = before.html, after.html
+        if not whole:
+            old_html, new_html = map(_headings_only, (old_html, new_html))
+        same = _normalize(old_html, renamed) == _normalize(new_html, {})
     return Comparison(tuple(wrong), same)
+
+
+def _headings_only(html: str) -> str:
+    return "\n".join(match[0] for match in _HEADING.finditer(html))
 
 
 def _normalize(html: str, renamed: Mapping[str, str]) -> str:
@@ -104,120 +122,178 @@ def _normalize(html: str, renamed: Mapping[str, str]) -> str:
     return _HEADING_TAG.sub(rename_tag, html)
 
 
-@dataclass
-class _Search:
-    """The search for the edits of one page that change more than ids.
-
-    ``good`` are proven, ``groups`` have to be tried; the first one is being tried.
-    """
-
-    good: list[Edit] = field(default_factory=list)
-    groups: list[list[Edit]] = field(default_factory=list)
-
-    def held_back(self) -> list[Edit]:
-        return [edit for group in self.groups[1:] for edit in group]
-
-
 def prove(
     plan: Plan,
     before: Mapping[str, RenderedPage],
-    render: Callable[[Iterable[Edit], Collection[str]], Rendering],
+    render: Callable[[Collection[Edit], Collection[str] | None], Rendering],
 ) -> None:
     """Render the site with the edits of the plan, and refuse those that do harm.
 
-    Renders once if nothing is wrong, else a few times, at most `_RENDERINGS` times.
+    ``before`` are all pages of the site without the edits; ``render`` renders them with
+    some edits, or only those pages whose keys it is given. Once, if nothing is wrong.
     """
-    unstable: set[str] = set()
-    searches: dict[str, _Search] = {}
-    for _ in range(_RENDERINGS):
-        held = {id(edit) for search in searches.values() for edit in search.held_back()}
-        trial = [edit for edit in plan.edits.values() if id(edit) not in held]
-        if not plan.edits:
+    proof = _Proof(plan, dict(before), render)
+    for _ in range(_ROUNDS):
+        if not plan.edits or proof.holds():
             return
-        included = any(edit.place.via for edit in plan.edits.values())
-        # While some are searched, the others need no look. In the end all are rendered.
-        keys = dict.fromkeys(searches or (before if included else plan.pages))
-        rendering = render(trial, keys)
-        count = len(plan.edits)
-        _refuse_findings(plan, trial, rendering.failing)
-        unclear = _refuse_wrong(plan, {key: before[key] for key in keys}, rendering, held, unstable)
-        _refuse_included(plan, unclear)
-        if len(plan.edits) < count:
-            searches.clear()
-        elif not unclear and not searches:
-            return
-        else:
-            _search(plan, searches, unclear, unstable)
-    for edit in list(plan.edits.values()):  # what is not proven is not written
-        plan.refuse(edit, _RENDERS_OTHERWISE)
+    for edit in list(plan.edits.values()):
+        plan.refuse(edit, _NOT_FOUND_OUT.format("the site"))
 
 
-def _refuse_findings(plan: Plan, trial: Sequence[Edit], failing: Sequence[Finding]) -> None:
-    at = {(edit.place.path, edit.place.line): edit for edit in trial}
-    for found in failing:
-        edit = at.get((found.path, found.line))
-        if edit is not None:
-            plan.refuse(edit, f"with the id, the build fails: {found.code}: {found.message}")
+@dataclass
+class _Search:
+    """The search for the edits that do harm to some pages.
+
+    ``good`` do none, ``groups`` have to be tried; the first one is being tried.
+    """
+
+    keys: Collection[str]
+    groups: list[list[Edit]]
+    good: list[Edit] = field(default_factory=list)
 
 
-def _refuse_wrong(
-    plan: Plan,
-    before: Mapping[str, RenderedPage],
-    rendering: Rendering,
-    held: set[int],
-    unstable: set[str],
-) -> set[str]:
-    """Refuse edits whose id is not read; return the pages that differ in another way."""
-    unclear = set()
-    for key in before:
-        edits = plan.pages.get(key, {})
-        tried = {index: edit for index, edit in edits.items() if id(edit) not in held}
-        after = rendering.pages.get(key)
-        if after is None:
-            unclear.add(key)
-            continue
-        result = compare(before[key], after, tried, html=key not in unstable)
+@dataclass
+class _Proof:
+    """The proof of a plan.
+
+    ``base`` is what each page is compared with. ``moved`` counts how often a page was
+    found to be another one without any edit.
+    """
+
+    plan: Plan
+    base: dict[str, RenderedPage]
+    render: Callable[[Collection[Edit], Collection[str] | None], Rendering]
+    moved: Counter[str] = field(default_factory=Counter)
+
+    def holds(self) -> bool:
+        """Render the site once and say whether all is well; if not, refuse or learn something."""
+        count = len(self.plan.edits)
+        edits = list(self.plan.edits.values())
+        rendering = self.render(edits, None)
+        harmed = self._judge_all(rendering, edits, self.base)
+        if len(self.plan.edits) < count:
+            return False
+        if harmed and not self._find_restless(harmed):
+            self._search(harmed)
+        if not harmed:
+            self._find_placed(rendering.pages)
+        return not harmed
+
+    def _find_placed(self, pages: Mapping[str, RenderedPage]) -> None:
+        """Find headings that get their id from an edit of another page's file."""
+        for key, index in list(self.plan.unplaced):
+            if self.moved[key] < _GIVEN_UP and pages[key].headings[index].explicit:
+                del self.plan.unplaced[key, index]
+
+    def _judge_all(
+        self, rendering: Rendering, edits: Collection[Edit], keys: Collection[str]
+    ) -> dict[str, str]:
+        """Judge pages that are rendered with some edits; refuse edits that are wrong in themselves.
+
+        Returns the pages, by key, that are changed in another way, each with the reason.
+        """
+        at = {(edit.place.path, edit.place.line): edit for edit in edits}
+        failing: dict[str, str] = {}
+        for found in rendering.failing:
+            page = found.via.rpartition(":")[0] or found.path
+            edit = at.get((found.path, found.line))
+            if found.code in _OF_TWO:
+                failing.setdefault(page, _OF_TWO[found.code].format(page, found))
+            elif edit is not None:
+                self.plan.refuse(edit, _FAILS.format(page, found))
+            else:
+                failing.setdefault(page, _FAILS.format(page, found))
+        tried = set(edits)
+        reasons = {key: self._judge(key, rendering.pages.get(key), tried, failing) for key in keys}
+        return {key: reason for key, reason in reasons.items() if reason}
+
+    def _judge(
+        self,
+        key: str,
+        after: RenderedPage | None,
+        tried: Collection[Edit],
+        failing: Mapping[str, str],
+    ) -> str:
+        """Say what harm is done to a page, "" if there is none."""
+        before, moved = self.base[key], self.moved[key]
+        if moved == _GIVEN_UP:
+            return ""
+        path = before.report.path
+        harm = failing.get(path, "")
+        edits = {i: edit for i, edit in self.plan.edits_of(key).items() if edit in tried}
+        result = Comparison((), same=False)
+        if after is not None:
+            result = compare(before, after, edits, whole=moved < _RESTLESS)
         for index in result.wrong:
-            plan.refuse(tried[index], _NOT_READ)
+            self.plan.refuse(edits[index], _NOT_READ)
         if not result.wrong and not result.same:
-            unclear.add(key)
-    return unclear
+            return harm or _RENDERS_OTHERWISE.format(path)
+        return harm
+
+    def _find_restless(self, harmed: Collection[str]) -> bool:
+        """Find pages that are other ones without any edit, and say whether there are any.
+
+        Such a page may only depend on where it is rendered, so it is compared with what it
+        is now; then in its headings only. If these differ, nothing can be proven of it.
+        """
+        # Most do not need the rest of the site to be what they are.
+        some = self.render([], harmed).pages
+        if all(self._is_same(key, some.get(key)) for key in harmed):
+            return False
+        control = self.render([], None).pages
+        restless = False
+        for key in harmed:
+            now = control.get(key)
+            if self._is_same(key, now):
+                continue
+            restless = True
+            if now is not None and compare(self.base[key], now, {}, whole=False).same:
+                self.base[key] = now
+                self.moved[key] += 1
+                continue
+            self.moved[key] = _GIVEN_UP
+            for edit in self.plan.edits_of(key).values():
+                self.plan.refuse(edit, _MOVES)
+        return restless
+
+    def _is_same(self, key: str, now: RenderedPage | None) -> bool:
+        """Say whether a page without any edit is what it was."""
+        whole = self.moved[key] < _RESTLESS
+        return now is not None and compare(self.base[key], now, {}, whole=whole).same
+
+    def _search(self, harmed: Collection[str]) -> None:
+        """Find the edits that harm pages, and refuse them."""
+        count = len(self.plan.edits)
+        own = {key: list(self.plan.edits_of(key).values()) for key in harmed}
+        self._run([_Search([key], _halve(edits)) for key, edits in own.items() if edits])
+        if len(self.plan.edits) == count:  # then it is the edits of other files
+            self._run([_Search(harmed, _halve(list(self.plan.edits.values())))])
+
+    def _run(self, searches: list[_Search]) -> None:
+        """Search for all at the same time, rendering only the pages in question."""
+        for _ in range(_TRIALS):
+            searches = [search for search in searches if search.groups]
+            if not searches:
+                return
+            tried = {edit: None for search in searches for edit in search.good + search.groups[0]}
+            trial = list(filter(self.plan.has, tried))
+            keys = {key for search in searches for key in search.keys}
+            harmed = self._judge_all(self.render(trial, keys), trial, keys)
+            for search in searches:
+                group = search.groups.pop(0)
+                reason = next((harmed[key] for key in search.keys if key in harmed), "")
+                if not reason:
+                    search.good += group
+                elif len(group) > 1:
+                    search.groups[:0] = _halve(group)
+                else:
+                    self.plan.refuse(group[0], reason)
+        for search in searches:
+            path = self.base[next(iter(search.keys))].report.path
+            for edit in chain.from_iterable(search.groups):
+                self.plan.refuse(edit, _NOT_FOUND_OUT.format(path))
 
 
-def _refuse_included(plan: Plan, unclear: set[str]) -> None:
-    """Refuse edits of included files for which a page may differ: it is not worth a search."""
-    if any(not plan.pages.get(key) for key in unclear):
-        edits = list(plan.edits.values())
-    else:
-        edits = [edit for key in unclear for edit in plan.pages[key].values()]
-    for edit in edits:
-        if edit.place.via:
-            plan.refuse(edit, _RENDERS_OTHERWISE)
-
-
-def _search(
-    plan: Plan, searches: dict[str, _Search], unclear: set[str], unstable: set[str]
-) -> None:
-    """Judge the group of each page that was tried, and choose the next one."""
-    searched = set(searches)
-    for key, search in list(searches.items()):
-        group = search.groups.pop(0)
-        if key not in unclear:
-            search.good += group
-        elif not group and key not in unstable:
-            unstable.add(key)
-        elif not group:
-            for edit in list(plan.pages[key].values()):
-                plan.refuse(edit, _TWICE)
-            search.groups.clear()
-        elif len(group) == 1:
-            plan.refuse(group[0], _RENDERS_OTHERWISE)
-        else:
-            middle = len(group) // 2
-            search.groups[:0] = [group[:middle], group[middle:]]
-        if not search.groups:
-            del searches[key]
-    for key in unclear - searched:
-        if edits := list(plan.pages.get(key, {}).values()):
-            # First none of them: a page may differ from itself.
-            searches[key] = _Search([], [[], edits])
+def _halve(edits: list[Edit]) -> list[list[Edit]]:
+    middle = len(edits) // 2
+    return [edits[:middle], edits[middle:]] if middle else [edits]

@@ -1,9 +1,13 @@
 """Writing section ids into the files of a site: plan, prove, replace."""
 
+# Paths are strings here: the copy is walked with os.path, which is several times faster.
+# ruff: noqa: PTH100, PTH109, PTH120
+
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +20,7 @@ from mkdocs_markstay.edits import (
     replace_file,
     stamp_text,
 )
-from mkdocs_markstay.findings import Finding, judge
+from mkdocs_markstay.findings import Finding, judge, name_path
 from mkdocs_markstay.inspection import Inspection, InspectionError
 from mkdocs_markstay.mirror import mirrored
 from mkdocs_markstay.stamp_plan import find_positional, find_syntax, plan_stamps
@@ -26,44 +30,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from mkdocs_markstay.inspection import RenderedPage, SiteSettings
-    from mkdocs_markstay.mirror import Mirror
     from mkdocs_markstay.stamp_plan import Choice, Edit, Plan
 
-    Inspect = Callable[[str, Inspection], None]
-
 NOT_OF_SITE = "is no page of this site, and no page includes it with a heading"
+EXCLUDED = "is left out by the option exclude, or by `markstay: false` in the page"
 
 
 @dataclass(frozen=True)
 class StampedFile:
-    """A file that gets ids: its content before and after. ``path`` is what a person can open."""
+    """A file that gets ids: its content before and after, and how many.
+
+    ``path`` is what a person can open; it leads through no symbolic link.
+    """
 
     path: str
     old: bytes
     new: bytes
+    ids: int
 
 
 @dataclass
 class Stamps:
     """What `stamp_site` found to write.
 
-    ``ids`` counts the headings that get one. ``findings`` tell what is left alone, what
-    cannot be written, and hints; judged and sorted. ``missed`` are files that were to be
-    stamped, and that no page is made of.
+    ``findings`` tell what is left alone, what cannot be written, and hints; judged and
+    sorted. ``missed`` are files that were to be stamped and have no heading that the site
+    asks an id of, each with the reason, in words that follow the path.
     """
 
     files: list[StampedFile]
-    ids: int
     findings: list[Finding]
     settings: SiteSettings
-    missed: list[Path]
+    missed: dict[Path, str]
+
+    @property
+    def ids(self) -> int:
+        """Count the headings that get one."""
+        return sum(file.ids for file in self.files)
 
     def write(self) -> None:
-        """Replace the files, each at once. What cannot be written is one more finding."""
-        for file in self.files:
-            problem = _replace(file)
-            if problem:
-                self.findings.append(_not_written(file.path, problem))
+        """Replace the files, each at once. One that cannot be written becomes a finding."""
+        problems = {file.path: problem for file in self.files if (problem := _replace(file))}
+        self.files = [file for file in self.files if file.path not in problems]
+        findings = (_not_written(path, problem) for path, problem in problems.items())
+        self.findings = judge([*self.findings, *findings], self.settings.levels)
 
 
 @dataclass(frozen=True)
@@ -71,112 +81,115 @@ class StampOptions:
     """What is asked of `stamp_site`.
 
     ``paths`` are the files and folders to stamp, all if there are none; ``syntax`` is
-    "auto", "angle" or "brace"; ``choose`` says what the headings of a page get, and may
-    look at the pages in ``sources``, too.
+    "auto", "angle" or "brace"; ``choose`` says what the headings of a page get.
     """
 
     paths: tuple[Path, ...]
     syntax: str
     choose: Callable[[RenderedPage, Inspection], Mapping[int, Choice]]
-    sources: tuple[Path, ...] = ()
 
     def wants(self, path: str) -> bool:
         """Say whether a file is to be stamped."""
-        return not self.paths or _is_within(path, self._wanted)
-
-    def needs(self, path: str) -> bool:
-        """Say whether a page has to be rendered."""
-        return self.wants(path) or _is_within(path, self._sources)
+        if not self.paths:
+            return True
+        real = Path(os.path.realpath(path))
+        return any(os.fspath(each) in self._wanted for each in (real, *real.parents))
 
     # A commit hook may name every file of a site: each is resolved once, not for each page.
     @cached_property
     def _wanted(self) -> frozenset[str]:
         return frozenset(map(os.path.realpath, self.paths))
 
-    @cached_property
-    def _sources(self) -> frozenset[str]:
-        return frozenset(map(os.path.realpath, self.sources))
 
-
-def _is_within(path: str, wanted: frozenset[str]) -> bool:
-    """Whether a file, all symbolic links followed, is one of these or in one of these folders."""
-    real = Path(os.path.realpath(path))
-    return any(os.fspath(each) in wanted for each in (real, *real.parents))
-
-
-def stamp_site(config_file: Path, options: StampOptions, inspect: Inspect) -> Stamps:
+def stamp_site(
+    config_file: str | os.PathLike[str], options: StampOptions, inspect: Callable[..., None]
+) -> Stamps:
     """Find what is to be written into the files of a site, and prove that it does no harm.
 
-    ``inspect`` renders the site of a configuration file. Writes nothing. Raises
-    InspectionError.
+    ``inspect`` renders the site of a configuration file and takes an `Inspection` and
+    MkDocs' settings. Writes nothing. Raises InspectionError.
     """
-    config_file = Path(os.path.abspath(config_file))  # noqa: PTH100 (links stay)
-    run, settings, plan = _plan(config_file, options, inspect)
-    findings = [found for found in plan.left if options.wants(found.path)]
-    plan.left.clear()
+    path = os.path.abspath(config_file)  # links stay
+    # Any page may show the text of any file: all of them are rendered.
+    run = Inspection(keep=True)
+    if options.paths:
+        run.wants_left_out = options.wants
+    settings = _inspect(inspect, path, run)
+    missed = _find_missed(options.paths, run)
+    if set(missed) == set(options.paths) and set(missed.values()) == {NOT_OF_SITE}:
+        raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
+    plan = _plan(path, options, inspect, run)
     raw, problems = _read_files(plan, settings)
     if plan.edits:
-        _prove(plan, run, raw, config_file, inspect)
+        _prove(plan, run, raw, path, inspect)
     contents = _stamp_files(plan, plan.edits.values(), raw)
     for page in run.rendered:
-        findings += find_positional(page, plan.pages.get(page.report.key, {}))
-    shown = {edit.file: edit.place.path for edit in plan.edits.values()}
-    files = [StampedFile(shown[file], raw[file], contents[file]) for file in contents]
+        problems += find_positional(page, plan.edits_of(page.report.key))
+    # What macros replaced by an error text could not be read.
+    errors = (found for found in run.findings if found.code == "page-error")
+    problems += [found for found in errors if options.wants(found.path)]
+    counts = Counter(edit.file for edit in plan.edits.values())
+    files = [
+        StampedFile(name_path(file), raw[file], content, counts[file])
+        for file, content in contents.items()
+    ]
     return Stamps(
         sorted(files, key=lambda file: file.path),
-        len(plan.edits),
-        judge([*findings, *problems, *plan.left], settings.levels),
+        judge([*problems, *plan.unplaced.values(), *plan.left], settings.levels),
         settings,
-        _find_missed(options.paths, run),
+        missed,
     )
 
 
 # -- the plan
 
 
+def _inspect(
+    inspect: Callable[..., None], config_file: str, run: Inspection, **overrides: str
+) -> SiteSettings:
+    inspect(config_file, run, **overrides)
+    if run.settings is None:
+        raise InspectionError("MkDocs stopped before it had read the site")
+    return run.settings
+
+
 def _plan(
-    config_file: Path, options: StampOptions, inspect: Inspect
-) -> tuple[Inspection, SiteSettings, Plan]:
-    """Render the site, or the pages that are asked for, and plan the edits."""
-    run = Inspection(keep=True)
-    if options.paths:
-        run.wants = lambda _key, path: options.needs(path)
-        run.wants_left_out = options.wants
-    settings, plan = _render(config_file, options, inspect, run)
-    shared = any(edit.place.via for edit in plan.edits.values())
-    if options.paths and (shared or _find_missed(options.paths, run)):
-        # Of an included file all pages that include it must be seen.
-        run = Inspection(keep=True, wants_left_out=options.wants)
-        settings, plan = _render(config_file, options, inspect, run)
-        missed = _find_missed(options.paths, run)
-        if len(missed) == len(options.paths):
-            raise InspectionError(f"{missed[0]} {NOT_OF_SITE}")
-    for edit in list(plan.edits.values()):
-        if not options.wants(edit.file):
-            plan.drop(edit)
-    return run, settings, plan
-
-
-def _render(
-    config_file: Path, options: StampOptions, inspect: Inspect, run: Inspection
-) -> tuple[SiteSettings, Plan]:
-    inspect(os.fspath(config_file), run)
+    config_file: str, options: StampOptions, inspect: Callable[..., None], run: Inspection
+) -> Plan:
     settings = run.settings
-    assert settings is not None, "an inspection that ends has them"
-    syntax = find_syntax(settings.docs) if options.syntax == "auto" else options.syntax
-    return settings, plan_stamps(run.rendered, lambda page: options.choose(page, run), syntax)
+    assert settings is not None, "the run is over"
+    if settings.adds_attributes and not settings.configured:
+        # What is published has text where the plugin reads attributes.
+        plain = Inspection(keep=True, plain=True, wants_left_out=run.wants_left_out)
+        _inspect(inspect, config_file, plain)
+        anchors = {page.report.key: page.anchors for page in plain.rendered}
+        for number, page in enumerate(run.rendered):
+            today = anchors.get(page.report.key, ())
+            if len(today) == len(page.anchors):
+                run.rendered[number] = replace(page, anchors=today)
+    return plan_stamps(
+        run.rendered,
+        lambda page: options.choose(page, run),
+        options.wants,
+        find_syntax(settings.docs) if options.syntax == "auto" else options.syntax,
+    )
 
 
-def _find_missed(paths: tuple[Path, ...], run: Inspection) -> list[Path]:
-    """Find files among the paths that no page was made from and no heading came from."""
-    seen = {os.path.realpath(page.file) for page in run.rendered if page.file is not None}
-    seen |= {
-        os.path.realpath(heading.place.path)
-        for page in run.rendered
-        for heading in page.headings
-        if heading.place.via
+def _find_missed(paths: tuple[Path, ...], run: Inspection) -> dict[Path, str]:
+    """Find files among the paths that the site asks no id of, each with the reason."""
+    excluded: set[str] = set()
+    seen: set[str] = set()
+    for page in run.rendered:
+        if page.file is not None:
+            (excluded if page.report.excluded else seen).add(os.path.realpath(page.file))
+        included = {heading.place.path for heading in page.headings if heading.place.via}
+        seen.update(map(os.path.realpath, included))
+    real = {path: os.path.realpath(path) for path in paths if path.is_file()}
+    return {
+        path: EXCLUDED if file in excluded else NOT_OF_SITE
+        for path, file in real.items()
+        if file not in seen
     }
-    return [path for path in paths if path.is_file() and os.path.realpath(path) not in seen]
 
 
 # -- files
@@ -192,8 +205,8 @@ def _read_files(plan: Plan, settings: SiteSettings) -> tuple[dict[str, bytes], l
         of_file.setdefault(edit.file, []).append(edit)
     for file, edits in of_file.items():
         place = edits[0].place
-        folder = settings.docs if place.via is None else project
-        if is_inside(Path(place.path), folder):
+        folder = settings.docs if place.via is None else Path(project)
+        if is_inside(Path(file), folder):
             problem = _read(file, raw)
         else:
             problem = f"is outside the folder {folder.name}. Write the ids where it belongs"
@@ -233,9 +246,11 @@ def _not_written(path: str, reason: str) -> Finding:
     return Finding(path, 1, "not-written", f"the file {reason}")
 
 
-def _find_project(folder: Path) -> Path:
+def _find_project(folder: Path) -> str:
     """Find the folder under version control that a folder is in, else the folder itself."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    folder = folder.resolve()
+    found = (each for each in (folder, *folder.parents) if (each / ".git").exists())
+    return os.fspath(next(found, folder))
 
 
 def _stamp_files(plan: Plan, edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -254,7 +269,7 @@ def _stamp_file(plan: Plan, lines: dict[int, Edit], raw: bytes) -> bytes | None:
     while lines:
         try:
             return stamp_text(raw, {line: (edit.old, edit.new) for line, edit in lines.items()})
-        except LineChangedError as error:
+        except LineChangedError as error:  # noqa: PERF203 (there are few)
             reason = "its line is not the one that was rendered. Try again"
             plan.refuse(lines.pop(error.line), reason)
     return None
@@ -264,55 +279,59 @@ def _stamp_file(plan: Plan, lines: dict[int, Edit], raw: bytes) -> bytes | None:
 
 
 def _prove(
-    plan: Plan, run: Inspection, raw: Mapping[str, bytes], config_file: Path, inspect: Inspect
+    plan: Plan,
+    run: Inspection,
+    raw: Mapping[str, bytes],
+    config_file: str,
+    inspect: Callable[..., None],
 ) -> None:
     """Render the site with the edits in a copy, and take out of the plan what does harm."""
     settings = run.settings
-    assert settings is not None
-    docs = os.fspath(settings.docs)
-    names = {name for file in raw for name in plan.names[file]}
-    project = _find_project(settings.folder)
+    assert settings is not None, "the run is over"
+    docs = os.path.realpath(settings.docs)
+    of_site = [os.path.dirname(config_file), os.fspath(settings.docs)]
+    of_site += [*map(os.path.realpath, of_site), _find_project(settings.folder), os.getcwd()]
     try:
-        root = Path(os.path.commonpath([config_file.parent, project, docs, Path.cwd()]))
+        # What stands beside a site is often a part of it.
+        root = os.path.dirname(os.path.commonpath(of_site))
     except ValueError:
         raise InspectionError("run stamp on the drive of the site") from None
-    with mirrored(root, (docs,), (os.fspath(config_file), *names)) as mirror:
-        render = _Renderer(plan, raw, config_file, settings, inspect, mirror)
-        prove(plan, {page.report.key: page for page in run.rendered}, render)
+    before = {page.report.key: page for page in run.rendered}
+    known = set(map(_where, _failing(run)))
+    left_out = [page.file for page in run.rendered if page.left_out and page.file is not None]
+    changed: set[str] = set()
+    with mirrored(root, docs, {*map(os.path.dirname, raw)}) as mirror:
+        copies = set(map(mirror.path, left_out))
+
+        def render(edits: Collection[Edit], keys: Collection[str] | None) -> Rendering:
+            contents = _stamp_files(plan, edits, raw)
+            mirror.restore(changed - set(contents))
+            mirror.write(contents)
+            changed.update(contents)
+            trial = Inspection(keep=True, wants_left_out=copies.__contains__)
+            if keys is not None:
+                trial.wants = lambda key, _path: key in keys
+            copy = mirror.path(config_file)
+            _inspect(inspect, copy, trial, docs_dir=mirror.path(settings.docs))
+            return Rendering(
+                {page.report.key: page for page in trial.rendered},
+                [
+                    each
+                    for each in _failing(trial)
+                    if (each.path, each.line, each.code) not in known
+                ],
+            )
+
+        prove(plan, before, render)
 
 
-@dataclass
-class _Renderer:
-    """Renders the site with some edits, in a copy of it."""
+def _where(found: Finding) -> tuple[str, int, str]:
+    return found.path, found.line, found.code
 
-    plan: Plan
-    raw: Mapping[str, bytes]
-    config_file: Path
-    settings: SiteSettings
-    inspect: Inspect
-    mirror: Mirror
-    changed: set[str] = field(default_factory=set)
 
-    def __call__(self, edits: Iterable[Edit], keys: Collection[str]) -> Rendering:
-        contents = {
-            name: content
-            for file, content in _stamp_files(self.plan, edits, self.raw).items()
-            for name in self.plan.names[file]
-            if self.mirror.has(name)
-        }
-        self.mirror.restore(self.changed - set(contents))
-        self.mirror.write(contents)
-        self.changed = set(contents)
-        copies = {os.fspath(self.mirror.path(name)) for name in contents}
-        run = Inspection(
-            keep=True,
-            wants=lambda key, _path: key in keys,
-            wants_left_out=copies.__contains__,
-        )
-        self.inspect(os.fspath(self.mirror.path(self.config_file)), run)
-        failing = {"error", "warning"} if self.settings.strict else {"error"}
-        findings = judge(run.findings, self.settings.levels)
-        return Rendering(
-            {page.report.key: page for page in run.rendered},
-            [found for found in findings if found.level in failing],
-        )
+def _failing(run: Inspection) -> list[Finding]:
+    """Give the findings that fail a build."""
+    settings = run.settings
+    assert settings is not None, "the run is over"
+    levels = {"error", "warning"} if settings.strict else {"error"}
+    return [found for found in judge(run.findings, settings.levels) if found.level in levels]

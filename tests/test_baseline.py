@@ -379,20 +379,6 @@ def test_many_debts_are_counted_and_not_listed(tmp_path: Path) -> None:
     assert judge(tmp_path) == (1, ["docs/index.md:45 error missing-id"])
 
 
-def test_much_information_fails_no_strict_build(tmp_path: Path) -> None:
-    """Beside the debts that are told one by one, a single note makes more than are told at once."""
-    text = "# Home\n\n" + "".join(f"## Old {n}\n\n" for n in range(20))
-    files = {
-        "docs/index.md": text,
-        "docs/b.md": "---\ntemplate: bare.html\n---\n# B\n",
-        "theme/bare.html": "<html><body>nothing",
-    }
-    adopt(tmp_path, Site(files))
-    ran = run_mkdocs(tmp_path, "--strict")
-    assert ran.passed, ran.log
-    assert len(ran.findings) == 21
-
-
 # -- the file
 
 

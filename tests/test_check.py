@@ -75,7 +75,8 @@ def run(folder: Path, *arguments: str, **variables: str) -> Ran:
     done = subprocess.run(
         [*COMMAND, *arguments],
         cwd=folder,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", **variables},
+        # As a user has it: what is written waits in a buffer.
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONUNBUFFERED": "", **variables},
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -143,6 +144,16 @@ def test_warnings_fail_where_they_fail_a_build(
     # Without the option, what was kept of the check with it does not count, nor the reverse.
     other = [] if arguments else ["--strict"]
     assert check(tmp_path, *other).code == (0 if arguments else 1)
+
+
+def test_much_information_fails_no_strict_build(tmp_path: Path) -> None:
+    """Nor is the summary of many findings a warning that MkDocs counts."""
+    text = "# Home\n\n" + "".join(f"## Part {n}\n\n" for n in range(30))
+    write_site(tmp_path, Site({"docs/index.md": text}, plugin={"findings": {"missing-id": "info"}}))
+    built, ran = run_mkdocs(tmp_path, "--strict"), check(tmp_path, "--strict")
+    assert built.passed, built.log
+    assert "markstay: 30 infos (missing-id 30) in 1 file" in built.log
+    assert (ran.code, ran.findings) == (0, built.findings)
 
 
 WRITTEN_LATER = {
@@ -572,6 +583,29 @@ def test_a_reader_that_goes_away(tmp_path: Path, style: str) -> None:
     assert process.wait() == 1
     assert "Traceback" not in told
     assert "Exception" not in told
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_closed_streams(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    write_site(tmp_path, Site(BAD))
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {" ".join(f"{n}>&-" for n in closed)}', "sh", *COMMAND],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout.count("\n") == (0 if 1 in closed else 4)
+    assert done.stderr.count("\n") == (0 if 2 in closed else 1)
+
+
+def test_a_site_without_pages(tmp_path: Path) -> None:
+    write_site(tmp_path, Site({"docs/picture.png": ""}))
+    for _ in range(2):
+        ran = check(tmp_path)
+        assert (ran.code, ran.out) == (0, "")
+        assert ran.err == "no findings (0 pages, 0 rendered now)\n"
 
 
 # -- the cache

