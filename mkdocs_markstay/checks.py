@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
 
+from mkdocs_markstay.edits import write_id
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.sectionids import check_id, propose_id, same_id_key, show
 
@@ -103,10 +104,12 @@ def find_missing(headings: Sequence[Heading], rules: Rules) -> list[Heading]:
     return found
 
 
-def can_be_stamped(heading: Heading) -> bool:
-    """Whether an id can be written at the end of the heading's line, as far as can be told."""
-    found = heading.found
-    return heading.number is not None and found is not None and not found.sign.startswith("<")
+def can_be_stamped(heading: Heading, section_id: str) -> bool:
+    """Whether `stamp` can write an id into the heading's line, as far as the line can tell."""
+    found, written = heading.found, heading.written
+    if heading.number is None or found is None or written is None:
+        return False
+    return write_id(found, written, section_id, "angle") is not None
 
 
 def _problem(heading: Heading) -> Problem | None:
@@ -151,7 +154,7 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
             if id(heading) in missing:
                 better = _better(section_id, heading, taken)
                 repair = _repair(heading, better)
-                if better == section_id and can_be_stamped(heading):
+                if better == section_id and can_be_stamped(heading, better):
                     path = shlex.quote(heading.place.path)
                     repair += f", or run: {rules.stamp} {path} --write"
                 yield _finding(

@@ -342,7 +342,7 @@ def _errors() -> Iterator[None]:
 
     try:
         yield
-    except InspectionError as error:
+    except (InspectionError, OSError) as error:  # there may be no room for temporary files
         _fail(str(error))
 
 

@@ -74,6 +74,13 @@ def test_repairs_can_be_pasted(tmp_path: Path) -> None:
     assert ids == ["empty", "missing-too", "glued", "home", "missing", "again"]
 
 
+def test_the_command_is_named_only_where_it_writes(tmp_path: Path) -> None:
+    text = "# A\n\n## Using C#\n\n## Fine\n\n<h2>Raw</h2>\n"
+    built = build_site(tmp_path, Site({"docs/index.md": text}))
+    named = {found.line: "run: mkdocs-markstay stamp" in found.message for found in built.findings}
+    assert named == {3: False, 5: True, 7: False}
+
+
 def test_many_findings_have_a_summary_first(tmp_path: Path) -> None:
     text = "# Home\n\n" + "".join(f"## Part {n}\n\n" for n in range(300))
     built = build_site(tmp_path, Site({"docs/index.md": text}))

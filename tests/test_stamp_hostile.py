@@ -54,11 +54,9 @@ def messages(ran: Ran) -> list[str]:
 @pytest.fixture
 def no_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """See that nothing stays in the folder of temporary files."""
-    import tempfile  # noqa: PLC0415
-
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", os.fspath(folder))
+    monkeypatch.setattr("tempfile.tempdir", os.fspath(folder))
     yield
     assert list(folder.iterdir()) == []
 
@@ -105,11 +103,12 @@ def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
     latin = "# B\n\n## Ähnlich\n".encode("latin-1")
     make_site(tmp_path, {"docs/b.md": latin})
     ran = write(tmp_path)
-    assert ran.code in (1, 2)
-    assert "docs/b.md" in ran.out + ran.err
-    assert "UTF-8" in ran.out + ran.err or "utf-8" in ran.out + ran.err
+    assert ran.code == 1
+    assert messages(ran) == [
+        "docs/b.md:1 not-written the file is not UTF-8 (line 3). Save it as UTF-8"
+    ]
     assert (tmp_path / "docs/b.md").read_bytes() == latin
-    assert read(tmp_path) in (TEXT, NEW)
+    assert read(tmp_path) == NEW
 
 
 def find_stamps(folder: Path) -> Stamps:
@@ -211,22 +210,16 @@ def test_a_docs_folder_that_is_a_link(tmp_path: Path) -> None:
     assert (folder / "docs").is_symlink()
 
 
-def test_a_link_to_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["nothing.md", "b.md"])
+def test_a_link_to_nothing_or_to_itself(tmp_path: Path, target: str) -> None:
+    """MkDocs cannot build such a site either."""
     make_site(tmp_path)
-    (tmp_path / "docs/b.md").symlink_to("nothing.md")
+    (tmp_path / "docs/b.md").symlink_to(target)
     ran = write(tmp_path)
-    assert ran.code in (0, 1, 2)
-    assert read(tmp_path) in (TEXT, NEW)
-
-
-def test_hard_links(tmp_path: Path) -> None:
-    """Two pages get ids each; a link from elsewhere keeps what it had."""
-    make_site(tmp_path)
-    (tmp_path / "docs/b.md").hardlink_to(tmp_path / "docs/index.md")
-    (tmp_path / "kept.md").hardlink_to(tmp_path / "docs/index.md")
-    assert write(tmp_path).code == 0
-    assert [read(tmp_path, name) for name in ("docs/index.md", "docs/b.md")] == [NEW, NEW]
-    assert read(tmp_path, "kept.md") == TEXT
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("mkdocs-markstay: ")
+    assert "docs/b.md" in ran.err
+    assert read(tmp_path) == TEXT
 
 
 # -- where things are
@@ -249,11 +242,12 @@ def test_a_configuration_in_a_folder_that_is_a_link(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_is_a_link(tmp_path: Path) -> None:
+    """For MkDocs, the site is where the link is: nothing is there."""
     make_site(tmp_path / "real")
     (tmp_path / "mkdocs.yml").symlink_to("real/mkdocs.yml")
     ran = write(tmp_path, "-f", "mkdocs.yml")
-    assert ran.code in (0, 2)
-    assert read(tmp_path, "real/docs/index.md") == (TEXT if ran.code else NEW)
+    assert (ran.code, ran.out) == (2, "")
+    assert read(tmp_path, "real/docs/index.md") == TEXT
 
 
 @pytest.mark.parametrize("where", ["docs", "elsewhere"])
@@ -299,6 +293,34 @@ def test_a_site_that_cannot_be_read(
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("mkdocs-markstay: ")
     assert told in caplog.text + ran.err
+
+
+def test_no_place_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_site(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path / "nowhere"))
+    ran = write(tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("mkdocs-markstay: ")
+    assert "nowhere" in ran.err
+    assert read(tmp_path) == TEXT
+
+
+def test_names_of_any_kind(tmp_path: Path) -> None:
+    names = ["docs/ü ä.md", "docs/a'b.md", "docs/[x] {y}.md", "docs/-n.md"]
+    make_site(tmp_path, dict.fromkeys(names, TEXT))
+    ran = write(tmp_path)
+    assert (ran.code, ran.out) == (0, "")
+    assert {read(tmp_path, name) for name in names} == {NEW}
+
+
+def test_a_strict_site_gets_no_id_that_fails_it(tmp_path: Path) -> None:
+    """A hidden heading has no section: an id there is a warning."""
+    text = TEXT.replace("## Two", "## Two {hidden}")
+    make_site(tmp_path, {"docs/index.md": text}, strict=True)
+    ran = write(tmp_path)
+    assert [found.place for found in ran.findings] == ["docs/index.md:7 not-stamped"]
+    assert "with the id, the build fails: docs/index.md:7: lost-id" in ran.findings[0].message
+    assert read(tmp_path) == text.replace("## One", "## One <#one>")
 
 
 # -- hooks that do harm
