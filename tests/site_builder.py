@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 from click.testing import CliRunner
+from mkdocs import utils
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.config.config_options import Hooks
@@ -172,6 +173,8 @@ def build_site(
     if site is not None:
         write_site(folder, site)
     error: BaseException | None = None
+    # mkdocs-static-i18n replaces it, and does not put it back if the build fails.
+    clean_directory = utils.clean_directory
     with working_in(folder), _capturing() as log:
         try:
             config = load_config("mkdocs.yml", **overrides)
@@ -187,6 +190,8 @@ def build_site(
             if isinstance(caught, KeyboardInterrupt):
                 raise
             error = caught
+        finally:
+            utils.clean_directory = clean_directory
     # Abort, which mkdocs raises for expected failures, is a SystemExit.
     expected = error is None or isinstance(error, (SystemExit, MkDocsException))
     verdict = 0 if error is None else 1 if expected else 2

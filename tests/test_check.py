@@ -290,17 +290,11 @@ def test_all_languages_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["--no-cache"]])
 def test_one_process_can_check_a_blog_twice(tmp_path: Path, arguments: list[str]) -> None:
     """Plugins that were shut down are not used again."""
-    post = "---\ndate: 2026-01-02\n---\n\n# Post\n\nLead.\n"
-    files = {
-        "docs/index.md": "# Home\n",
-        "docs/blog/index.md": "# Blog\n",
-        "docs/blog/posts/p.md": post,
-    }
+    files = {"docs/index.md": "# Home\n", "docs/blog/index.md": "# Blog\n"}
     write_site(tmp_path, Site(files, config={"theme": "material", "plugins": ["blog", "markstay"]}))
     with careless_plugins():
-        for number in range(3):
-            wrong = number % 2
-            write(tmp_path, {"docs/blog/posts/p.md": f"{post}\n## Part\n" if wrong else post})
+        for wrong in (0, 1, 0):
+            write(tmp_path, {"docs/index.md": "# Home\n\n## Part\n" if wrong else "# Home\n"})
             ran = check(tmp_path, *arguments)
             assert ran.code == wrong, ran.err
 
@@ -783,6 +777,28 @@ def test_ids_of_templates_that_only_known_pages_use(tmp_path: Path) -> None:
     assert (after.places, after.rendered) == (places, 5)
     write(tmp_path, {"docs/9.md": "# New\n\n## Part <#part>\n", "docs/5.md": None})
     assert check_both(tmp_path).places == ["docs/9.md:3 error id-taken", *places]
+
+
+def test_a_file_that_a_plugin_finds_among_the_pages(tmp_path: Path) -> None:
+    """It may change pages that it was not there for, though nothing that they rest on has changed."""
+    hook = """
+from pathlib import Path
+added = []
+
+def on_files(files, **_):
+    added[:] = [Path(f.abs_src_path).read_text() for f in files if f.src_uri.endswith(".add")]
+
+def on_page_markdown(markdown, **_):
+    return "\\n\\n".join([markdown, *added])
+"""
+    files = {"docs/index.md": "# Home\n", "docs/b.md": "# B\n", "hook.py": hook}
+    write_site(tmp_path, Site(files, config={"hooks": ["hook.py"]}))
+    assert check_both(tmp_path).places == []
+    write(tmp_path, {"docs/x.add": "## Added\n"})
+    after = check_both(tmp_path)
+    assert (len(after.places), after.rendered) == (2, 2)
+    write(tmp_path, {"docs/x.add": None})
+    assert check_both(tmp_path).places == []
 
 
 @needs("mkdocs_include_markdown_plugin")
