@@ -33,7 +33,7 @@ _LONG_TITLE = 300
 class Rules:
     """What is enforced: heading levels, a narrower pattern for ids, generated headings.
 
-    ``stamp`` is the command that writes ids into the files of the site.
+    ``stamp`` is the command that writes ids into the files of the site, "" if none can.
     """
 
     levels: frozenset[int] = frozenset((2, 3, 4, 5, 6))
@@ -154,7 +154,7 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
             if id(heading) in missing:
                 better = _better(section_id, heading, taken)
                 repair = _repair(heading, better)
-                if better == section_id and can_be_stamped(heading, better):
+                if rules.stamp and better == section_id and can_be_stamped(heading, better):
                     path = shlex.quote(heading.place.path)
                     repair += f", or run: {rules.stamp} {path} --write"
                 yield _finding(

@@ -34,15 +34,31 @@ class Mirror:
             for folder in (self._docs, *folders)
             for way in (folder, *map(os.fspath, Path(folder).parents))
         }
+        self._folders: set[str] = set()
         self._fill(self._root)
 
     def path(self, original: str | Path) -> str:
         """Give the place of an original in the copy."""
         return os.path.join(self._top, os.path.relpath(original, self._root))
 
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Make the copy of the current folder the current one for a while."""
+        before = os.getcwd()
+        os.chdir(self.path(before))
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
     def write(self, contents: Mapping[str, bytes]) -> None:
-        """Give files a content of their own, named by the real paths of their originals."""
+        """Give files a content of their own, named by the real paths of their originals.
+
+        One in a folder that is not of the copy stays as it is.
+        """
         for original, content in contents.items():
+            if os.path.dirname(original) not in self._folders:
+                continue
             path = Path(self.path(original))
             path.unlink()
             path.write_bytes(content)
@@ -51,18 +67,21 @@ class Mirror:
     def restore(self, originals: Iterable[str]) -> None:
         """Give such files the content of their originals again."""
         for original in originals:
-            Path(self.path(original)).unlink()
-            _link(original, self.path(original))
+            if os.path.dirname(original) in self._folders:
+                Path(self.path(original)).unlink()
+                _link(original, self.path(original))
 
     def _fill(self, original: str) -> None:
         os.makedirs(self.path(original), exist_ok=True)
+        self._folders.add(original)
+        docs = os.path.join(self._docs, "")
         for name in self._list(original):
             path = os.path.join(original, name)
             if os.path.islink(path):
                 real = os.path.realpath(path)
                 inside = real.startswith(os.path.join(self._root, ""))
                 _link(self.path(real) if inside else real, self.path(path))
-            elif path in self._ways or (self._is_of_docs(path) and os.path.isdir(path)):
+            elif path in self._ways or (path.startswith(docs) and os.path.isdir(path)):
                 self._fill(path)
             else:
                 _link(path, self.path(path))
@@ -73,22 +92,12 @@ class Mirror:
         except OSError:  # who may not list a folder may still enter those in it
             return [os.path.basename(way) for way in self._ways if os.path.dirname(way) == folder]
 
-    def _is_of_docs(self, path: str) -> bool:
-        # The copy may be in there itself.
-        return path.startswith(self._docs + os.sep) and path != self._top
-
 
 @contextmanager
 def mirrored(root: str, docs: str, folders: Iterable[str]) -> Iterator[Mirror]:
-    """Make a copy for a while, and make its folder for the current folder the current one."""
-    before = os.getcwd()
+    """Make a copy for a while."""
     with tempfile.TemporaryDirectory(prefix="markstay-") as folder:
-        mirror = Mirror(os.path.realpath(folder), root, docs, (before, *folders))
-        os.chdir(mirror.path(before))
-        try:
-            yield mirror
-        finally:
-            os.chdir(before)
+        yield Mirror(os.path.realpath(folder), root, docs, (os.getcwd(), *folders))
 
 
 def _link(original: str, link: str) -> None:

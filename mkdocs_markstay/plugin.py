@@ -709,9 +709,11 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if report.generated and not build.rules.generated:
             for heading in headings:
                 heading.authored = False
+        # What a plugin made is in no file that could be stamped.
+        rules = replace(build.rules, stamp="") if report.generated else build.rules
         findings = [
             *options.findings,
-            *check_headings(headings, build.rules),
+            *check_headings(headings, rules),
             *check_taken(headings, unread.content),
         ]
         page_id = options.page_id

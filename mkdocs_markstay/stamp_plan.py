@@ -68,13 +68,18 @@ class Plan:
     ``edits`` are by file and line. ``pages`` maps the key of each page to its headings (by
     their index) that get an id, if the edit at that file and line is still there.
     ``unplaced`` tells of headings that have no edit of their own, by page and index;
-    ``left`` of other headings that get no id. Both say why.
+    ``refused`` of edits that are not to be, by file, line and id. Both say why.
     """
 
     edits: dict[tuple[str, int], Edit] = field(default_factory=dict)
     pages: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
     unplaced: dict[tuple[str, int], Finding] = field(default_factory=dict)
-    left: list[Finding] = field(default_factory=list)
+    refused: dict[tuple[str, int, str], Finding] = field(default_factory=dict)
+
+    @property
+    def left(self) -> list[Finding]:
+        """The findings about edits that were refused."""
+        return list(self.refused.values())
 
     def edits_of(self, key: str) -> dict[int, Edit]:
         """Give the edits of a page's headings, by their index."""
@@ -93,7 +98,8 @@ class Plan:
         """Take an edit out of the plan, if it is still there, and tell why."""
         if self.has(edit):
             self.drop(edit)
-            self.left.append(_left(edit.place, edit.heading, reason))
+            left = _left(edit.place, edit.heading, reason)
+            self.refused[edit.file, edit.line, edit.section_id] = left
 
 
 # -- which id
@@ -151,10 +157,11 @@ def plan_stamps(
     choose: Callable[[RenderedPage], Mapping[int, Choice]],
     wants: Callable[[str], bool],
     syntax: str,
+    refused: Mapping[tuple[str, int, str], Finding],
 ) -> Plan:
     """Plan the edits that give the headings of the pages the ids that are chosen for them.
 
-    ``wants`` says which files are to be changed.
+    ``wants`` says which files are to be changed; ``refused`` are edits not to be tried again.
     """
     plan = Plan()
     is_wanted, real_path = cache(wants), cache(os.path.realpath)
@@ -173,6 +180,9 @@ def plan_stamps(
                 plan.unplaced[page.report.key, index] = left
                 continue
             at = edit.file, edit.line
+            if (*at, edit.section_id) in refused:
+                plan.unplaced[page.report.key, index] = refused[(*at, edit.section_id)]
+                continue
             plan.edits.setdefault(at, edit)
             plan.pages.setdefault(page.report.key, {})[index] = at
             ids.setdefault(at, {})[edit.section_id] = None
@@ -181,7 +191,10 @@ def plan_stamps(
         if len(different) > 1:
             names = ", ".join(map(show, different))
             repeated = len(set(sources[at])) < len(sources[at])
-            plan.refuse(plan.edits[at], (_REPEATED if repeated else _SHARED).format(names))
+            edit, reason = plan.edits[at], (_REPEATED if repeated else _SHARED).format(names)
+            for section_id in different:
+                plan.refused[(*at, section_id)] = _left(edit.place, edit.heading, reason)
+            plan.drop(edit)
     return plan
 
 

@@ -126,18 +126,22 @@ def prove(
     plan: Plan,
     before: Mapping[str, RenderedPage],
     render: Callable[[Collection[Edit], Collection[str] | None], Rendering],
-) -> None:
+) -> Mapping[str, RenderedPage]:
     """Render the site with the edits of the plan, and refuse those that do harm.
 
     ``before`` are all pages of the site without the edits; ``render`` renders them with
     some edits, or only those pages whose keys it is given. Once, if nothing is wrong.
+    Returns the pages with the edits that are left.
     """
     proof = _Proof(plan, dict(before), render)
     for _ in range(_ROUNDS):
-        if not plan.edits or proof.holds():
-            return
+        if not plan.edits:
+            return before
+        if proof.holds():
+            return proof.pages
     for edit in list(plan.edits.values()):
         plan.refuse(edit, _NOT_FOUND_OUT.format("the site"))
+    return before
 
 
 @dataclass
@@ -156,14 +160,15 @@ class _Search:
 class _Proof:
     """The proof of a plan.
 
-    ``base`` is what each page is compared with. ``moved`` counts how often a page was
-    found to be another one without any edit.
+    ``base`` is what each page is compared with, ``pages`` are the pages with all edits.
+    ``moved`` counts how often a page was found to be another one without any edit.
     """
 
     plan: Plan
     base: dict[str, RenderedPage]
     render: Callable[[Collection[Edit], Collection[str] | None], Rendering]
     moved: Counter[str] = field(default_factory=Counter)
+    pages: Mapping[str, RenderedPage] = field(default_factory=dict)
 
     def holds(self) -> bool:
         """Render the site once and say whether all is well; if not, refuse or learn something."""
@@ -175,15 +180,8 @@ class _Proof:
             return False
         if harmed and not self._find_restless(harmed):
             self._search(harmed)
-        if not harmed:
-            self._find_placed(rendering.pages)
+        self.pages = rendering.pages
         return not harmed
-
-    def _find_placed(self, pages: Mapping[str, RenderedPage]) -> None:
-        """Find headings that get their id from an edit of another page's file."""
-        for key, index in list(self.plan.unplaced):
-            if self.moved[key] < _GIVEN_UP and pages[key].headings[index].explicit:
-                del self.plan.unplaced[key, index]
 
     def _judge_all(
         self, rendering: Rendering, edits: Collection[Edit], keys: Collection[str]

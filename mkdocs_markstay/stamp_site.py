@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,10 @@ from mkdocs_markstay.stamp_plan import find_positional, find_syntax, plan_stamps
 from mkdocs_markstay.stamp_proof import Rendering, prove
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from mkdocs_markstay.inspection import RenderedPage, SiteSettings
+    from mkdocs_markstay.mirror import Mirror
     from mkdocs_markstay.stamp_plan import Choice, Edit, Plan
 
 NOT_OF_SITE = "is no page of this site, and no page includes it with a heading"
@@ -118,27 +120,19 @@ def stamp_site(
     missed = _find_missed(options.paths, run)
     if set(missed) == set(options.paths) and set(missed.values()) == {NOT_OF_SITE}:
         raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
-    plan = _plan(path, options, inspect, run)
-    raw, problems = _read_files(plan, settings)
-    if plan.edits:
-        _prove(plan, run, raw, path, inspect)
-    contents = _stamp_files(plan, plan.edits.values(), raw)
-    for page in run.rendered:
-        problems += find_positional(page, plan.edits_of(page.report.key))
+    _find_todays_anchors(path, inspect, run)
+    edits, problems, raw = _find_edits(path, options, inspect, run)
+    contents = _stamp_files(edits, raw)
     # What macros replaced by an error text could not be read.
     errors = (found for found in run.findings if found.code == "page-error")
     problems += [found for found in errors if options.wants(found.path)]
-    counts = Counter(edit.file for edit in plan.edits.values())
+    counts = Counter(edit.file for edit in edits)
     files = [
         StampedFile(name_path(file), raw[file], content, counts[file])
         for file, content in contents.items()
     ]
-    return Stamps(
-        sorted(files, key=lambda file: file.path),
-        judge([*problems, *plan.unplaced.values(), *plan.left], settings.levels),
-        settings,
-        missed,
-    )
+    files.sort(key=lambda file: file.path)
+    return Stamps(files, judge(problems, settings.levels), settings, missed)
 
 
 # -- the plan
@@ -153,26 +147,66 @@ def _inspect(
     return run.settings
 
 
-def _plan(
+def _settings_of(run: Inspection) -> SiteSettings:
+    assert run.settings is not None, "the run is over"
+    return run.settings
+
+
+def _find_todays_anchors(config_file: str, inspect: Callable[..., None], run: Inspection) -> None:
+    """Learn which anchors are published, where the plugin makes others."""
+    settings = _settings_of(run)
+    if settings.configured or not settings.adds_attributes:
+        return
+    # What is published has text where the plugin reads attributes.
+    plain = Inspection(keep=True, plain=True, wants_left_out=run.wants_left_out)
+    _inspect(inspect, config_file, plain)
+    anchors = {page.report.key: page.anchors for page in plain.rendered}
+    for number, page in enumerate(run.rendered):
+        today = anchors.get(page.report.key, ())
+        if len(today) == len(page.anchors):
+            run.rendered[number] = replace(page, anchors=today)
+
+
+def _find_edits(
     config_file: str, options: StampOptions, inspect: Callable[..., None], run: Inspection
-) -> Plan:
-    settings = run.settings
-    assert settings is not None, "the run is over"
-    if settings.adds_attributes and not settings.configured:
-        # What is published has text where the plugin reads attributes.
-        plain = Inspection(keep=True, plain=True, wants_left_out=run.wants_left_out)
-        _inspect(inspect, config_file, plain)
-        anchors = {page.report.key: page.anchors for page in plain.rendered}
-        for number, page in enumerate(run.rendered):
-            today = anchors.get(page.report.key, ())
-            if len(today) == len(page.anchors):
-                run.rendered[number] = replace(page, anchors=today)
-    return plan_stamps(
-        run.rendered,
-        lambda page: options.choose(page, run),
-        options.wants,
-        find_syntax(settings.docs) if options.syntax == "auto" else options.syntax,
-    )
+) -> tuple[list[Edit], list[Finding], dict[str, bytes]]:
+    """Find the edits that do no harm; what is to be told; and the contents of the files.
+
+    Once some headings have their ids, it may be certain where others stand: there are as many
+    passes as there is something to find, so that there is nothing for another run.
+    """
+    settings = _settings_of(run)
+    syntax = find_syntax(settings.docs) if options.syntax == "auto" else options.syntax
+    pages = {page.report.key: page for page in run.rendered}
+    edits: list[Edit] = []
+    findings: list[Finding] = []
+    raw: dict[str, bytes] = {}
+    refused: dict[tuple[str, int, str], Finding] = {}
+    with ExitStack() as stack:
+        copy = _Copy(config_file, inspect, run, raw, stack)
+        while True:
+            plan = plan_stamps(
+                pages.values(),
+                lambda page: options.choose(page, run),
+                options.wants,
+                syntax,
+                refused,
+            )
+            findings += _read_files(plan, settings, raw)
+            after = prove(plan, pages, partial(copy.render, tuple(edits)))
+            for key, page in pages.items():
+                findings += find_positional(page, plan.edits_of(key))
+            refused |= plan.refused
+            if not plan.edits:
+                return edits, [*findings, *plan.unplaced.values(), *plan.left], raw
+            edits += plan.edits.values()
+            pages = {key: _advance(page, after.get(key, page)) for key, page in pages.items()}
+
+
+def _advance(before: RenderedPage, after: RenderedPage) -> RenderedPage:
+    """Give a page after a pass; its file is not in the copy."""
+    anchors = before.anchors if len(before.anchors) == len(after.anchors) else after.anchors
+    return replace(after, file=before.file, anchors=anchors)
 
 
 def _find_missed(paths: tuple[Path, ...], run: Inspection) -> dict[Path, str]:
@@ -195,17 +229,19 @@ def _find_missed(paths: tuple[Path, ...], run: Inspection) -> dict[Path, str]:
 # -- files
 
 
-def _read_files(plan: Plan, settings: SiteSettings) -> tuple[dict[str, bytes], list[Finding]]:
-    """Read the files of a plan; those that may not be changed leave it, each with a finding."""
-    raw: dict[str, bytes] = {}
+def _read_files(plan: Plan, settings: SiteSettings, raw: dict[str, bytes]) -> list[Finding]:
+    """Read the files of a plan into ``raw``; those that may not be changed leave the plan.
+
+    So do edits whose line is not the one that was rendered. Returns the findings.
+    """
     findings = []
-    project = _find_project(settings.folder)
+    project = Path(_find_project(settings.folder))
     of_file: dict[str, list[Edit]] = {}
     for edit in plan.edits.values():
         of_file.setdefault(edit.file, []).append(edit)
     for file, edits in of_file.items():
         place = edits[0].place
-        folder = settings.docs if place.via is None else Path(project)
+        folder = settings.docs if place.via is None else project
         if is_inside(Path(file), folder):
             problem = _read(file, raw)
         else:
@@ -214,11 +250,31 @@ def _read_files(plan: Plan, settings: SiteSettings) -> tuple[dict[str, bytes], l
             findings.append(_not_written(place.path, problem))
             for edit in edits:
                 plan.drop(edit)
-    return raw, findings
+        else:
+            _refuse_changed(plan, edits, raw[file])
+    return findings
+
+
+def _refuse_changed(plan: Plan, edits: Iterable[Edit], raw: bytes) -> None:
+    lines = {edit.line: edit for edit in edits}
+    while lines:
+        try:
+            stamp_text(raw, _changes(lines.values()))
+        except LineChangedError as error:  # noqa: PERF203 (there are few)
+            reason = "its line is not the one that was rendered. Try again"
+            plan.refuse(lines.pop(error.line), reason)
+        else:
+            return
+
+
+def _changes(edits: Iterable[Edit]) -> dict[int, tuple[str, str]]:
+    return {edit.line: (edit.old, edit.new) for edit in edits}
 
 
 def _read(file: str, raw: dict[str, bytes]) -> str:
     """Read a file that is to be changed; return the reason if it cannot be."""
+    if file in raw:
+        return ""
     try:
         check_writable(Path(file))
         content = Path(file).read_bytes()
@@ -253,76 +309,73 @@ def _find_project(folder: Path) -> str:
     return os.fspath(next(found, folder))
 
 
-def _stamp_files(plan: Plan, edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Give the files their new contents; an edit whose line is another one leaves the plan."""
-    of_file: dict[str, dict[int, Edit]] = {}
+def _stamp_files(edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Give the files their new contents."""
+    of_file: dict[str, list[Edit]] = {}
     for edit in edits:
-        of_file.setdefault(edit.file, {})[edit.line] = edit
-    return {
-        file: content
-        for file, lines in of_file.items()
-        if (content := _stamp_file(plan, lines, raw[file])) is not None
-    }
-
-
-def _stamp_file(plan: Plan, lines: dict[int, Edit], raw: bytes) -> bytes | None:
-    while lines:
-        try:
-            return stamp_text(raw, {line: (edit.old, edit.new) for line, edit in lines.items()})
-        except LineChangedError as error:  # noqa: PERF203 (there are few)
-            reason = "its line is not the one that was rendered. Try again"
-            plan.refuse(lines.pop(error.line), reason)
-    return None
+        of_file.setdefault(edit.file, []).append(edit)
+    return {file: stamp_text(raw[file], _changes(each)) for file, each in of_file.items()}
 
 
 # -- the proof
 
 
-def _prove(
-    plan: Plan,
-    run: Inspection,
-    raw: Mapping[str, bytes],
-    config_file: str,
-    inspect: Callable[..., None],
-) -> None:
-    """Render the site with the edits in a copy, and take out of the plan what does harm."""
-    settings = run.settings
-    assert settings is not None, "the run is over"
-    docs = os.path.realpath(settings.docs)
-    of_site = [os.path.dirname(config_file), os.fspath(settings.docs)]
-    of_site += [*map(os.path.realpath, of_site), _find_project(settings.folder), os.getcwd()]
-    try:
-        # What stands beside a site is often a part of it.
-        root = os.path.dirname(os.path.commonpath(of_site))
-    except ValueError:
-        raise InspectionError("run stamp on the drive of the site") from None
-    before = {page.report.key: page for page in run.rendered}
-    known = set(map(_where, _failing(run)))
-    left_out = [page.file for page in run.rendered if page.left_out and page.file is not None]
-    changed: set[str] = set()
-    with mirrored(root, docs, {*map(os.path.dirname, raw)}) as mirror:
-        copies = set(map(mirror.path, left_out))
+@dataclass
+class _Copy:
+    """A copy of a site, which ``run`` has rendered as it is; made once it is needed."""
 
-        def render(edits: Collection[Edit], keys: Collection[str] | None) -> Rendering:
-            contents = _stamp_files(plan, edits, raw)
-            mirror.restore(changed - set(contents))
-            mirror.write(contents)
-            changed.update(contents)
-            trial = Inspection(keep=True, wants_left_out=copies.__contains__)
-            if keys is not None:
-                trial.wants = lambda key, _path: key in keys
-            copy = mirror.path(config_file)
-            _inspect(inspect, copy, trial, docs_dir=mirror.path(settings.docs))
-            return Rendering(
-                {page.report.key: page for page in trial.rendered},
-                [
-                    each
-                    for each in _failing(trial)
-                    if (each.path, each.line, each.code) not in known
-                ],
-            )
+    config_file: str
+    inspect: Callable[..., None]
+    run: Inspection
+    raw: Mapping[str, bytes]
+    stack: ExitStack
+    changed: set[str] = field(default_factory=set)
 
-        prove(plan, before, render)
+    def render(
+        self, before: Sequence[Edit], edits: Collection[Edit], keys: Collection[str] | None
+    ) -> Rendering:
+        """Render the copy with edits, those of ``before`` among them; only some pages of it."""
+        contents = _stamp_files([*before, *edits], self.raw)
+        self.mirror.restore(self.changed - set(contents))
+        self.mirror.write(contents)
+        self.changed = set(contents)
+        left_out = {
+            self.mirror.path(page.file)
+            for page in self.run.rendered
+            if page.left_out and page.file is not None
+        }
+        trial = Inspection(keep=True, wants_left_out=left_out.__contains__)
+        if keys is not None:
+            trial.wants = lambda key, _path: key in keys
+        config_file, docs = self.mirror.path(self.config_file), self.mirror.path(self.settings.docs)
+        with self.mirror.entered():
+            _inspect(self.inspect, config_file, trial, docs_dir=docs)
+        pages = {page.report.key: page for page in trial.rendered}
+        failing = [each for each in _failing(trial) if _where(each) not in self.known]
+        return Rendering(pages, failing)
+
+    @property
+    def settings(self) -> SiteSettings:
+        return _settings_of(self.run)
+
+    @cached_property
+    def known(self) -> set[tuple[str, int, str]]:
+        return set(map(_where, _failing(self.run)))
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        docs = os.fspath(self.settings.docs)
+        of_site = [os.path.dirname(self.config_file), docs]
+        of_site += [*map(os.path.realpath, of_site), _find_project(self.settings.folder)]
+        try:
+            # What stands beside a site is often a part of it.
+            root = os.path.dirname(os.path.commonpath([*of_site, os.getcwd()]))
+        except ValueError:
+            raise InspectionError("run stamp on the drive of the site") from None
+        pages = self.run.rendered
+        included = {h.place.path for page in pages for h in page.headings if h.place.via}
+        folders = {os.path.dirname(os.path.realpath(path)) for path in included}
+        return self.stack.enter_context(mirrored(root, os.path.realpath(docs), folders))
 
 
 def _where(found: Finding) -> tuple[str, int, str]:
@@ -331,7 +384,6 @@ def _where(found: Finding) -> tuple[str, int, str]:
 
 def _failing(run: Inspection) -> list[Finding]:
     """Give the findings that fail a build."""
-    settings = run.settings
-    assert settings is not None, "the run is over"
+    settings = _settings_of(run)
     levels = {"error", "warning"} if settings.strict else {"error"}
     return [found for found in judge(run.findings, settings.levels) if found.level in levels]

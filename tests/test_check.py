@@ -801,6 +801,26 @@ def on_page_markdown(markdown, **_):
     assert check_both(tmp_path).places == []
 
 
+def test_generated_pages_are_rendered_with_whatever_has_changed(tmp_path: Path) -> None:
+    """Of what they are made cannot be known, if another program makes it."""
+    hook = """
+import os
+from mkdocs.structure.files import File
+
+def on_files(files, config):
+    with os.popen("cat data") as made:
+        files.append(File.generated(config, "made.md", content=made.read()))
+"""
+    files = {"docs/index.md": "# Home\n", "docs/b.md": "# B\n", "hook.py": hook, "data": "## A\n"}
+    plugin = {"enforce_generated": True}
+    write_site(tmp_path, Site(files, plugin=plugin, config={"hooks": ["hook.py"]}))
+    assert check_both(tmp_path).places == ["made.md:1 error missing-id"]
+    write(tmp_path, {"data": "# Made\n\n## A\n", "docs/b.md": "# Changed\n"})
+    after = check_both(tmp_path)
+    assert (after.places, after.rendered) == (["made.md:3 error missing-id"], 2)
+    assert "mkdocs-markstay stamp" not in after.out  # there is no such file
+
+
 @needs("mkdocs_include_markdown_plugin")
 @pytest.mark.usefixtures("_careless_plugins")
 def test_a_page_that_includes_another(tmp_path: Path) -> None:
