@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from site_builder import Built, Site, build_site, write_site
+from site_builder import Built, Site, build_site, run_markstay, write_site
 
 from mkdocs_markstay.cli import main
 from mkdocs_markstay.inspection import Inspection
@@ -75,6 +75,23 @@ def written_ids(docs: Path, built: Built) -> set[tuple[str, str]]:
         for match in re.finditer(r"^#{1,6} .*\{ ?#([^ }]+) ?\}\s*$", text, re.MULTILINE):
             found.add((page["source"], match[1]))
     return found
+
+
+def test_check_of_fastapi(tmp_path: Path) -> None:
+    """What a build finds; and of a commit that touches three pages, three are rendered."""
+    copy(tmp_path, "fastapi/docs/en/docs", exclude=LEFT_OUT)
+    built, ran = build_site(tmp_path), run_markstay(tmp_path, "check")
+    assert (ran.code, ran.findings) == (1, built.findings)
+    pages = sorted((tmp_path / "docs" / "tutorial").glob("*.md"))[:3]
+    for page in pages:
+        page.chmod(0o644)
+        with page.open("a", encoding="utf-8") as file:
+            file.write("\n## No id\n")
+    ran = run_markstay(tmp_path, "check")
+    assert " pages, 3 rendered now)" in ran.err
+    new = {found.path for found in ran.findings} - {found.path for found in built.findings}
+    assert new == {page.relative_to(tmp_path).as_posix() for page in pages}
+    assert run_markstay(tmp_path, "check", "--no-cache").findings == ran.findings
 
 
 def test_fastapi(tmp_path: Path) -> None:
