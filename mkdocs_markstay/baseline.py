@@ -72,6 +72,10 @@ class Baseline:
                 continue
             message = f"this line is no record. Remove it, or run: {self._prune}"
             self.findings.append(Finding(self.shown, number, "bad-baseline", message))
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was judged: each line of the file lowers another finding."""
         self._unused = Counter(self.debts)
 
     def judge(self, findings: Iterable[Finding]) -> list[Finding]:
@@ -106,7 +110,7 @@ class Baseline:
             if (finding.level in _RATCHETED or finding.debt) and finding.code != "bad-baseline"
         )
         self.debts = self.debts & found if prune else found
-        self._unused = Counter(self.debts)
+        self.begin()
 
     def write(self) -> None:
         """Write the file; without debts there is none. Raises OSError."""

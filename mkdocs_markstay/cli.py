@@ -7,6 +7,7 @@ What a command needs is imported when it runs, so that each is quick.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -35,7 +36,7 @@ _config_file = click.option(
     "-f",
     "--config-file",
     type=click.Path(exists=True, dir_okay=False),
-    help="The site's configuration. Default: mkdocs.yml in this folder.",
+    help="The site's configuration. Default: mkdocs.yml in this folder, else zensical.toml.",
 )
 _format = click.option(
     "--format",
@@ -75,6 +76,99 @@ def verify(site: Path) -> None:
         click.echo(summarize(findings), err=True)
         raise SystemExit(1)
     click.echo(f"{site}: the site and its manifest agree")
+
+
+@main.command()
+@click.argument(
+    "site", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="SITE"
+)
+@click.option(
+    "-f",
+    "--config",
+    "--config-file",
+    "config_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A mkdocs.yml with the site's options. MkDocs need not be installed.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder to write to. Default: SITE.",
+)
+@click.option(
+    "--sources",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of the site's sources. Default: the docs folder of the configuration.",
+)
+@click.option(
+    "--assume-explicit", is_flag=True, help="All anchors of headings were written by authors."
+)
+@click.option(
+    "--content", metavar="SELECTOR", help="The element that holds a page's prose, in CSS."
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="PATTERN",
+    help="Pages to leave out, as in .gitignore. Can be given again.",
+)
+@click.option("--publication", metavar="NAME", help="Names the corpus in every chunk id.")
+@click.option("--site-url", metavar="URL", help="The address of the site.")
+@click.option("--language", metavar="CODE", help="The language of the site.")
+@_format
+def manifest(
+    site: Path,
+    config_file: Path | None,
+    output: Path | None,
+    style: str,
+    exclude: tuple[str, ...],
+    assume_explicit: bool,
+    **given: Any,
+) -> None:
+    """Write the manifest of the published site in the folder SITE, whoever built it.
+
+    Reads the HTML alone. Options come from the configuration, those given here go
+    before them.
+    """
+    from contextlib import closing
+
+    from mkdocs_markstay.findings import judge, name_path, summarize
+    from mkdocs_markstay.site_manifest import SiteError, check_free, join_left_out, read_site
+    from mkdocs_markstay.site_options import OptionsError, choose_options
+
+    given |= {"exclude": exclude, "explicit": assume_explicit}
+    folder = output or site
+    try:
+        options = choose_options(config_file, given)
+        made = read_site(site, options)
+    except (OptionsError, SiteError) as error:
+        _fail(str(error))
+    with closing(made):
+        findings = judge([*made.findings, *check_free(folder)], options.severities)
+        _print_findings(join_left_out(findings, site) if style == "text" else findings, style)
+        if findings:
+            click.echo(summarize(findings), err=True)
+        if any(found.level == "error" for found in findings):
+            raise SystemExit(1)
+        if not made.pages:
+            _fail(f"there is no page of prose in {site}, so nothing is written")
+        try:
+            made.write(folder)
+        except OSError as error:
+            _fail(f"the manifest cannot be written: {error}")
+        click.echo(f"{name_path(folder)}: {made.writer.summary()}", err=True)
+        if made.sourceless:
+            pages = _count(made.sourceless, "page")
+            click.echo(f"no source was found of {pages} of {made.pages}", err=True)
+        if made.unknown:
+            pages = _count(made.unknown, "page")
+            click.echo(
+                f"nothing tells who wrote the section ids of {pages}, so they are marked as"
+                " generated. Name the sources (--sources), or say that all ids were written"
+                " (--assume-explicit)",
+                err=True,
+            )
 
 
 @main.command()
@@ -264,12 +358,17 @@ def _count(number: int, name: str) -> str:
 
 
 def _find_config(config_file: str | None) -> str:
+    from mkdocs_markstay.findings import CONFIG_FILES
+
     if config_file is not None:
         return config_file
-    for name in ("mkdocs.yml", "mkdocs.yaml"):
+    for name in CONFIG_FILES:
         if os.path.exists(name):
             return name
-    return _fail("there is no mkdocs.yml in this folder. Name it: -f path/to/mkdocs.yml")
+    return _fail(
+        "there is no mkdocs.yml in this folder, and no zensical.toml."
+        " Name it: -f path/to/mkdocs.yml"
+    )
 
 
 def _check(config_file: str | None, *, strict: bool = False, cache: bool = True) -> Verdict:
@@ -281,11 +380,17 @@ def _check(config_file: str | None, *, strict: bool = False, cache: bool = True)
 
 
 def _inspect(config_file: str, run: Inspection, **overrides: Any) -> None:
-    from mkdocs_markstay.plugin import inspect_site
+    from mkdocs_markstay.site_kind import is_zensical
 
+    if is_zensical(config_file):
+        from mkdocs_markstay.zensical_site import inspect_site
+    else:
+        from mkdocs_markstay.plugin import inspect_site
     # All modules are imported by now, and last. Not looking at them each time the garbage of
-    # a page is collected makes the rendering of a site about a twentieth faster.
+    # a page is collected makes the rendering of a site about a twentieth faster. As much is
+    # saved by not taking apart what is left of all pages when Python ends.
     gc.freeze()
+    atexit.register(gc.freeze)
     try:
         inspect_site(config_file, run, **overrides)
     finally:
@@ -334,7 +439,7 @@ def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
 
 def _print_if_not_configured(*, configured: bool) -> None:
     if not configured:
-        click.echo("markstay is not among the plugins of the site yet", err=True)
+        click.echo("the configuration of the site does not name markstay yet", err=True)
 
 
 def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:

@@ -29,9 +29,11 @@ class Conversion:
     ``lines`` are, in order, the lines of the result that look like headings in the
     source, each with the number of its heading in ``headings``, or None where it
     became something else (code). ``notes`` are those of footnotes, which stand in the
-    source where they were written, and at the end of the page.
+    source where they were written, and at the end of the page. ``text`` are the
+    lines of the Markdown, as extensions have left it.
     """
 
     headings: list[RenderedHeading] = field(default_factory=list)
     lines: list[tuple[str, int | None]] = field(default_factory=list)
     notes: list[tuple[str, int | None]] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)

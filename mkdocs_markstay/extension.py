@@ -7,17 +7,22 @@ id is gone before any slug, title or contents list is made of the text.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from html import unescape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from markdown.extensions import Extension
+from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
+from mkdocs_markstay.enforce import Enforcer
 from mkdocs_markstay.locate import find_candidates
+from mkdocs_markstay.marks import BuildingMarks
+from mkdocs_markstay.page_context import clean_title, describe_page, find_page
 from mkdocs_markstay.sectionids import HeadingText, Problem, read_heading
 
 if TYPE_CHECKING:
@@ -25,35 +30,35 @@ if TYPE_CHECKING:
 
     from markdown import Markdown
 
-    from mkdocs_markstay.marks import BuildingMarks
-
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-
-# The generator's own processor that only the Markdown of a whole page has:
-# docstrings and excerpts are converted without it.
-_PAGE_PROCESSORS = ("mkdocs_extract_title", "properdocs_extract_title")
 
 
 class MarkstayExtension(Extension):
     """Python-Markdown extension ``mkdocs_markstay``.
 
-    By itself it takes the ids and leaves no trace. With ``marks``, set by the plugin,
-    it marks headings in the HTML and keeps, in ``conversion``, the record of the
-    latest conversion of a whole page. ``adds_attr_list`` says whether to read attribute
-    lists where the site does not, ``added_attr_list`` whether that was so.
+    It takes the ids and leaves no trace. Where a generator converts the Markdown of a page,
+    it enforces ids by ``options``, those of `RuleOptions`.
+
+    With ``marks``, others do that: the headings in the HTML are marked, and ``conversion``
+    is the record of the latest conversion of a whole page. ``adds_attr_list`` says whether
+    to read attribute lists where the site does not, ``added_attr_list`` whether that was so.
     """
 
-    marks: BuildingMarks | None = None
     conversion: Conversion | None = None
     adds_attr_list = True
     added_attr_list = False
+
+    def __init__(self, marks: BuildingMarks | None = None, **options: Any) -> None:
+        super().__init__()
+        self.marks = marks
+        self.enforcer = Enforcer(options)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the library's name)
         """Register the processors, and attr_list where the site does not have it."""
         if self.adds_attr_list and "attr_list" not in md.treeprocessors:
             md.registerExtensions(["attr_list"], {})
             self.added_attr_list = True
-        current = _Current(self)
+        current = _Current(self, md)
         # Before every preprocessor that changes text.
         md.preprocessors.register(_Begin(md, current), "markstay_begin", 1000)
         # After footnotes (50) have been put in place, before inline markup (20)
@@ -61,15 +66,60 @@ class MarkstayExtension(Extension):
         md.treeprocessors.register(_TakeIds(md, current), "markstay_take_ids", 45)
         # After attr_list (8), before toc (5) gives slugs to headings without id.
         md.treeprocessors.register(_MarkHeadings(md, current), "markstay_mark", 5.5)
+        # After everything else.
+        md.preprocessors.register(_KeepText(md, current), "markstay_keep_text", -1000)
+        md.treeprocessors.register(_EndTree(md, current), "markstay_end_tree", -1000)
+        md.postprocessors.register(_End(md, current), "markstay_end", -1000)
 
 
 @dataclass
 class _Current:
-    """The conversion that one Markdown instance is in, and the numbers of its headings."""
+    """The conversion that one Markdown instance is in.
+
+    ``page`` is what it converts, None if that is no whole page; ``marks`` are those of the
+    page, also while a part of it (a docstring) is converted by an instance of its own.
+    ``elements`` are the headings, with their numbers; ``finished``: the tree is.
+    """
 
     extension: MarkstayExtension
+    md: Markdown
     conversion: Conversion = field(default_factory=Conversion)
     elements: dict[Element, int] = field(default_factory=dict)
+    page: object | None = None
+    marks: BuildingMarks | None = None
+    finished: bool = False
+
+    def begin(self) -> None:
+        self.conversion = Conversion()
+        self.finished = False
+        outer: _Current | None = getattr(_under_way, "current", None)
+        page = find_page(self.md)
+        if page is not None and outer is not None and outer.page is page and outer is not self:
+            page = None  # Zensical tells the Markdown of a part, too, of the page
+        self.page = page
+        self.marks = self.extension.marks
+        if page is not None:
+            _under_way.current = self
+            self.marks = self.marks or BuildingMarks()
+        elif self.marks is None and outer is not None:
+            self.marks = outer.marks
+
+    def end(self, html: str) -> str:
+        page, self.page = self.page, None
+        if page is None:
+            return html
+        _under_way.current = None
+        if self.extension.marks is not None:
+            return html
+        assert self.marks is not None
+        context = describe_page(self.md)
+        clean_title(context.page)
+        self.extension.enforcer.check(context, html, self.marks, self.conversion)
+        return self.marks.strip(html)
+
+
+# The conversion of a whole page that this thread is in: its `current`, if there is one.
+_under_way = threading.local()
 
 
 class _Begin(Preprocessor):
@@ -78,7 +128,17 @@ class _Begin(Preprocessor):
         self.current = current
 
     def run(self, lines: list[str]) -> list[str]:
-        self.current.conversion = Conversion()
+        self.current.begin()
+        return lines
+
+
+class _KeepText(Preprocessor):
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, lines: list[str]) -> list[str]:
+        self.current.conversion.text = lines
         return lines
 
 
@@ -111,11 +171,10 @@ class _MarkHeadings(Treeprocessor):
         self.current = current
 
     def run(self, root: Element) -> None:
-        extension, headings = self.current.extension, self.current.conversion.headings
-        marks = extension.marks
-        page = marks is not None and _is_page(self.md)
+        marks, headings = self.current.marks, self.current.conversion.headings
+        page = self.current.page is not None
         if page:
-            extension.conversion = self.current.conversion
+            self.current.extension.conversion = self.current.conversion
         for element in root.iter():
             if element.tag not in HEADINGS:
                 continue
@@ -135,6 +194,26 @@ class _MarkHeadings(Treeprocessor):
             headings[number].explicit = explicit
             element.set(marks.number, str(number))
         self.current.elements = {}
+
+
+class _EndTree(Treeprocessor):
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, root: Element) -> None:
+        del root
+        self.current.finished = True
+
+
+class _End(Postprocessor):
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, text: str) -> str:
+        # Before the tree is finished, toc runs all postprocessors for the titles in it.
+        return self.current.end(text) if self.current.finished else text
 
 
 def _take_id(element: Element, conversion: Conversion) -> int:
@@ -178,10 +257,6 @@ def _find_ids_below(root: Element, current: _Current) -> None:
 
 def _holds_notes(div: Element) -> bool:
     return div.get("class") == "footnote"
-
-
-def _is_page(md: Any) -> bool:  # the library's registries are not typed
-    return any(name in md.treeprocessors for name in _PAGE_PROCESSORS)
 
 
 def makeExtension(**kwargs: Any) -> MarkstayExtension:  # noqa: N802 (the library's name)

@@ -126,14 +126,24 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     ``region`` is the HTML between the marks, ``opens`` the ids of the headings that
     open sections, ``furniture`` the selectors of what is not text.
     """
-    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{region}")
-    body = tree.body
+    body = LexborHTMLParser(f"<!DOCTYPE html><body>{region}").body
     if body is None:
         return [Section("", 0, "", ())]
-    selectors = _occurring(tuple(furniture), region)
+    remove_furniture(body, region, furniture)
+    return _Page(body, opens).read()
+
+
+def extract_element(top: LexborNode, opens: Collection[str]) -> tuple[str, list[Section]]:
+    """Read the text of the first h1 in an element ("" without one), and its sections."""
+    page = _Page(top, opens)
+    return page.find_title(), page.read()
+
+
+def remove_furniture(top: LexborNode, html: str, furniture: Iterable[str]) -> None:
+    """Take out of an element what is not text; ``html`` is what it was parsed from."""
+    selectors = _occurring(tuple(furniture), html)
     if selectors:
-        _remove(tree, selectors)
-    return _Page(tree, body, opens).read()
+        _remove(top, selectors)
 
 
 def find_plain_headings(region: str) -> set[str]:
@@ -146,10 +156,10 @@ def find_plain_headings(region: str) -> set[str]:
     return {attributes.get("id") or "" for attributes in every if len(attributes) == 1}
 
 
-def _remove(tree: LexborHTMLParser, selectors: str) -> None:
-    """Remove matching elements, inner ones before the ones they stand in."""
-    gone: set[int] = set()
-    for node in reversed(tree.css(selectors)):
+def _remove(top: LexborNode, selectors: str) -> None:
+    """Remove matching elements in ``top``, inner ones before the ones they stand in."""
+    gone = {top.mem_id}
+    for node in reversed(top.css(selectors)):
         if node.mem_id not in gone and node.tag not in _ROOTS:
             gone.add(node.mem_id)
             node.remove()
@@ -202,7 +212,7 @@ class _Page:
     section that holds at that place.
     """
 
-    def __init__(self, tree: LexborHTMLParser, body: LexborNode, opens: Collection[str]) -> None:
+    def __init__(self, body: LexborNode, opens: Collection[str]) -> None:
         self.body = body
         self.page = Section("", 0, "", ())
         self.sections = [self.page]
@@ -214,7 +224,7 @@ class _Page:
         self.ticks: dict[int, str] = {}
         noted: dict[str, list[LexborNode]] = {"heading": [], "break": [], "classed": []}
         blocks_in_p = False
-        for node in tree.css(_NOTED):
+        for node in body.css(_NOTED):
             tag = node.tag or ""
             if tag in _HEADINGS:
                 noted["heading"].append(node)
@@ -226,12 +236,17 @@ class _Page:
                 noted["classed"].append(node)
                 blocks_in_p = blocks_in_p or tag in _MAY_HOLD_P_OPEN
         self.classed = {node.mem_id for node in noted["classed"]}
-        self.openers, self.around_openers = _find_openers(noted["heading"], body, opens)
+        self.headings = noted["heading"]
+        self.openers, self.around_openers = _find_openers(self.headings, body, opens)
         # Elements whose text is more than that of their text nodes.
         self.special = _ancestors(noted["break"], body)
-        inner = tree.css(_BLOCKS_IN_P) if blocks_in_p else noted["classed"]
+        inner = body.css(_BLOCKS_IN_P) if blocks_in_p else noted["classed"]
         self.blocks_in_p = _ancestors(inner, body)
         self.exceptional = self.classed | self.around_openers | self.blocks_in_p
+
+    def find_title(self) -> str:
+        h1 = next((node for node in self.headings if node.tag == "h1"), None)
+        return "" if h1 is None else self.inline_text(h1).replace("\n", " ")
 
     def read(self) -> list[Section]:
         self.walk(self.body, "raw", 0, None)

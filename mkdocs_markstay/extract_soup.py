@@ -102,9 +102,14 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     soup = BeautifulSoup(f"<!DOCTYPE html><body>{region}", "html5lib", multi_valued_attributes=None)
     body = soup.body
     assert body is not None  # the tree builder always makes one
-    _remove(body, ", ".join(furniture))
-    reader = _Reader(body, opens)
-    _run(reader.region(body))
+    remove_furniture(body, ", ".join(furniture))
+    return extract_element(body, opens)
+
+
+def extract_element(top: Tag, opens: Collection[str]) -> list[Section]:
+    """Read the sections of one element of a page; furniture and comments are gone already."""
+    reader = _Reader(top, opens)
+    _run(reader.region(top))
     page = reader.sections[0]
     page.blocks.extend(reader.footnotes)
     return reader.sections
@@ -354,7 +359,7 @@ def _marks(page: str, name: str, start: int) -> Iterator[re.Match[str]]:
             yield span
 
 
-def _remove(body: Tag, selectors: str) -> None:
+def remove_furniture(body: Tag, selectors: str) -> None:
     """Take comments and furniture out of the tree.
 
     All matching is done on the tree as it was parsed. Only ``contents`` is kept

@@ -46,6 +46,11 @@ CODES: dict[str, str] = {
     "lost-id": "warning",
     "leaked-id": "warning",
     "not-published": "info",
+    # pages of a site that is read as it is published
+    "left-out": "info",
+    "no-content": "warning",
+    "ambiguous-anchor": "warning",
+    "cut-off": "error",
     # a published site against its manifest
     "bad-manifest": "error",
     "page-missing": "error",
@@ -57,6 +62,9 @@ CODES: dict[str, str] = {
     "digest-wrong": "error",
 }
 """Every finding code and its default level. Codes are promises: see ``docs/findings.md``."""
+
+CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
+"""What a command takes for the configuration of a site, if it is not told: the first there is."""
 
 _DEBTS_TOLD = 20
 
@@ -110,7 +118,8 @@ def name_path(path: str | os.PathLike[str], folder: str | os.PathLike[str] = "")
 def name_command(name: str, config_file: str) -> str:
     """Give a command of this package as it has to be typed for a site."""
     shown = name_path(config_file)
-    option = "" if shown in ("mkdocs.yml", "mkdocs.yaml") else f" -f {shlex.quote(shown)}"
+    found = next(filter(os.path.exists, CONFIG_FILES), None)
+    option = "" if shown == found else f" -f {shlex.quote(shown)}"
     return f"mkdocs-markstay {name}{option}"
 
 
@@ -134,6 +143,12 @@ def judge(
         told.update((place, (*place, found.message)))
         judged.append(replace(found, level=level))
     return sorted(judged, key=_order)
+
+
+def lower_errors(levels: Mapping[str, str]) -> dict[str, str]:
+    """Make errors warnings, for a preview; ``levels`` are those that are not the default."""
+    judged = {**CODES, **levels}
+    return {code: "warning" if level == "error" else level for code, level in judged.items()}
 
 
 def without_many_debts(findings: Sequence[Finding]) -> list[Finding]:

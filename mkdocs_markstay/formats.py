@@ -53,6 +53,11 @@ DESCRIPTIONS: dict[str, str] = {
     "lost-id": "A section id was written, but the published page has no section with it.",
     "leaked-id": "A published title ends with what looks like a section id.",
     "not-published": "The published file has none of the page's content.",
+    # pages of a site that is read as it is published
+    "left-out": "A file of a published site is no page of prose.",
+    "no-content": "A published page has no main content that could be found.",
+    "ambiguous-anchor": "The anchor of a heading leads to other places as well.",
+    "cut-off": "A published file ends before its prose does.",
     # a published site against its manifest
     "bad-manifest": "The manifest is missing or damaged.",
     "page-missing": "A page of the manifest is not in the site.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mkdocs_markstay.locate import find_candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from mkdocs_markstay.locate import Candidate
@@ -84,6 +84,12 @@ class IncludedFiles:
                 if candidate.line > after:
                     return IncludedLine(file, candidate)
         return None
+
+    def find_headings(self, directive: Directive) -> Iterator[Candidate]:
+        """Give the lines that could be headings in the files that a directive names."""
+        for file in self._files(directive):
+            for candidates in self._headings(file).values():
+                yield from candidates
 
     def _headings(self, file: Path) -> dict[str, list[Candidate]]:
         if file not in self._lines:

@@ -25,8 +25,9 @@ class SiteSettings:
 
     ``folder`` is that of the configuration file, ``docs`` the docs folder; ``levels``
     are those of finding codes that are not the default. ``configured`` is False if
-    the plugin is not in the configuration yet; ``adds_attributes``: with the plugin,
-    attribute lists (`{.class}`) are read that are text without it.
+    the configuration does not name this package yet; ``adds_attributes``: with it, attribute
+    lists (`{.class}`) are read that are text without it. ``site`` is the folder of the
+    published site if the generator looks for it, whatever it is asked for.
     """
 
     folder: Path
@@ -37,6 +38,7 @@ class SiteSettings:
     strict: bool
     configured: bool
     adds_attributes: bool
+    site: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -114,13 +114,21 @@ class ManifestWriter:
         return ", ".join(counts)
 
     def write(
-        self, folder: Path, formats: Sequence[str], policy: Policy, *, complete: bool, preview: bool
+        self,
+        folder: Path,
+        formats: Sequence[str],
+        policy: Policy,
+        *,
+        complete: bool,
+        preview: bool,
+        site: Path | None = None,
     ) -> None:
         """Write the manifest into ``folder``, each file at once: whole, or not at all.
 
-        Pages whose file is gone from the folder are left out.
+        Pages whose file is gone from the folder ``site``, by default the same, are left out.
         """
-        for url in [url for url in self._index if not page_file(folder, url).is_file()]:
+        site = site or folder
+        for url in [url for url in self._index if not page_file(site, url).is_file()]:
             del self._index[url]
         for kind, name in NAMES.items():
             if kind not in formats:
@@ -324,12 +332,17 @@ _SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
 }
 
 
+# Texts that a record may have.
+_OPTIONAL = {"pages": ("content", "ids")}
+
+
 def _check_shape(data: Mapping[str, Any]) -> None:
     """Raise an error that names the first value of a wrong type; lists hold texts."""
     rows: list[tuple[str, Any]] = [("header", data), ("policy", data["policy"])]
     rows += [(part, row) for part in _PART_OF for row in data[part]]
     for part, row in rows:
-        for key, kind in _SHAPES[part].items():
+        optional = {key: str for key in _OPTIONAL.get(part, ()) if key in row}
+        for key, kind in (_SHAPES[part] | optional).items():
             value = row[key]
             items = value if isinstance(value, list) and key != "blocks" else ()
             texts = [value] if isinstance(value, str) else items

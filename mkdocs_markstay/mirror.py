@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 
 class Mirror:
@@ -21,14 +21,22 @@ class Mirror:
 
     What is in ``docs``, and on the way to it and to ``folders``, is a folder of the copy, so
     that what is written as `../x` stays in the copy; everything else is a link to the
-    original. Links of the originals lead to their targets in the copy, so whoever reads a
-    file by another name reads the copy's, too. ``docs`` and ``folders`` are real paths.
+    original, ``without`` these. Links of the originals lead to their targets in the copy, so
+    whoever reads a file by another name reads the copy's, too. All are real paths.
     """
 
-    def __init__(self, top: str, root: str, docs: str, folders: Iterable[str]) -> None:
+    def __init__(
+        self,
+        top: str,
+        root: str,
+        docs: str,
+        folders: Iterable[str],
+        without: Collection[str] = (),
+    ) -> None:
         self._top = top
         self._root = root
         self._docs = docs
+        self._without = without
         self._ways = {
             way
             for folder in (self._docs, *folders)
@@ -77,6 +85,8 @@ class Mirror:
         docs = os.path.join(self._docs, "")
         for name in self._list(original):
             path = os.path.join(original, name)
+            if path in self._without:
+                continue
             if os.path.islink(path):
                 real = os.path.realpath(path)
                 inside = real.startswith(os.path.join(self._root, ""))
@@ -94,10 +104,13 @@ class Mirror:
 
 
 @contextmanager
-def mirrored(root: str, docs: str, folders: Iterable[str]) -> Iterator[Mirror]:
+def mirrored(
+    root: str, docs: str, folders: Iterable[str], without: Collection[str] = ()
+) -> Iterator[Mirror]:
     """Make a copy for a while."""
     with tempfile.TemporaryDirectory(prefix="markstay-") as folder:
-        yield Mirror(os.path.realpath(folder), root, docs, (os.getcwd(), *folders))
+        top = os.path.realpath(folder)
+        yield Mirror(top, root, docs, (os.getcwd(), *folders), without)
 
 
 def _link(original: str, link: str) -> None:

@@ -11,13 +11,15 @@ from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
     from pathlib import Path
 
 _PAGE_ID = re.compile(r"[^\s#/]+(?:/[^\s#/]+)*")
 _MACROS_ERROR = re.compile(r"# _Macro (?:Syntax|Rendering) Error_")
-_MACROS_LINE = re.compile(r"^_Line (\d+) in Markdown file:", re.MULTILINE)
+# As mkdocs-macros writes it, and as Zensical does.
+_MACROS_LINE = re.compile(r"^_Line (\d+)(?: in Markdown file:|_:)", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<yaml>(?:.*?\n)??)(?:---|\.\.\.)[ \t]*\n+", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,30 @@ def check_replaced(source: Source, markdown: str) -> list[Finding]:
     else:
         message += ". Correct the macro"
     return [Finding(source.path, line, "page-error", message)]
+
+
+def find_roots(
+    folders: Iterable[str | PathLike[str]], extensions: Mapping[str, Any]
+) -> tuple[str | PathLike[str], ...]:
+    """Find where included files are looked for: in these folders, and where Snippets does.
+
+    ``extensions`` maps Markdown extensions to their options.
+    """
+    bases = extensions.get("pymdownx.snippets", {}).get("base_path", [])
+    bases = bases if isinstance(bases, (list, tuple)) else [bases]
+    return (*folders, "", *bases)
+
+
+def split_front_matter(text: str) -> tuple[str, str, str]:
+    """Split a page's text: its front matter, the YAML in that, and its Markdown.
+
+    What is between the front matter and the first line that is not empty belongs to the
+    front matter. Without one, the first two are empty.
+    """
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return "", "", text
+    return match[0], match["yaml"], text[match.end() :]
 
 
 def decode(raw: bytes, path: str) -> tuple[str, list[Finding]]:

@@ -49,6 +49,20 @@ class Sizes:
     max_chars: int = 2400
 
 
+_SMALLEST_MAXIMUM = 100
+
+
+def check_sizes(sizes: Sizes) -> str:
+    """Say what is wrong with sizes; nothing if they can be used."""
+    ordered = 0 <= sizes.min_chars <= sizes.target_chars <= sizes.max_chars
+    if ordered and sizes.max_chars >= _SMALLEST_MAXIMUM:
+        return ""
+    return (
+        "passages must be 0 <= min_chars <= target_chars <= max_chars,"
+        f" and max_chars at least {_SMALLEST_MAXIMUM}"
+    )
+
+
 class Passage(NamedTuple):
     """Consecutive blocks of one section."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sys
 import tempfile
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,26 +20,23 @@ from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
 from mkdocs.structure.files import InclusionLevel
 from mkdocs.utils import CountHandler, get_relative_url
-from pathspec.gitignore import GitIgnoreSpec
 from slugify import slugify
 
 from mkdocs_markstay.baseline import Baseline
-from mkdocs_markstay.checks import Rules, check_headings, check_taken, check_theme, find_ids
+from mkdocs_markstay.checks import Rules, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import (
-    CODES,
     LEVELS,
     Finding,
     judge,
+    lower_errors,
     name_command,
     name_path,
     summarize,
     without_many_debts,
 )
 from mkdocs_markstay.furniture import FURNITURE
-from mkdocs_markstay.headings import read_headings
-from mkdocs_markstay.identity import page_id_from_source
 from mkdocs_markstay.inspection import Inspection, InspectionError, RenderedPage, SiteSettings
 from mkdocs_markstay.manifest import (
     JSON_NAME,
@@ -49,19 +45,26 @@ from mkdocs_markstay.manifest import (
     remove_manifest,
 )
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
-from mkdocs_markstay.page_report import PageReport, SiteIndex, make_outline, page_key
-from mkdocs_markstay.page_source import (
-    Source,
-    check_derived_page_id,
-    check_replaced,
-    decode,
-    read_page_options,
-)
+from mkdocs_markstay.page_context import clean_title
+from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
+from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
+from mkdocs_markstay.page_source import Source, decode, find_roots
 from mkdocs_markstay.parity import join_missing
-from mkdocs_markstay.passages import GRANULARITIES, Sizes
+from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
 from mkdocs_markstay.published import check_published, read_published
+from mkdocs_markstay.quiet import nothing_on_stdout
 from mkdocs_markstay.records import Page, Policy, Publication
+from mkdocs_markstay.rule_options import (
+    OptionError,
+    Patterns,
+    read_levels,
+    read_pattern,
+    read_patterns,
+    read_rule_options,
+    read_severities,
+)
 from mkdocs_markstay.sectionids import read_heading
+from mkdocs_markstay.site_kind import is_extension
 from mkdocs_markstay.translations import compare_languages
 
 if TYPE_CHECKING:
@@ -73,7 +76,6 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
 
-    from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.headings import Heading
 
 # Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
@@ -89,7 +91,6 @@ _MANY = 20
 _PAGES_PROBED = 2
 # How many pages are kept until they are read together.
 _PAGES_AT_ONCE = 32
-_SMALLEST_MAXIMUM = 100
 # Without comparison in builds, the command `parity` warns.
 _PARITY_LEVELS = {"warn": "warning", "error": "error", "off": "warning"}
 _PARITY_CODES = ("parity-missing", "parity-extra", "parity-order")
@@ -108,15 +109,21 @@ class _Name(c.Type[str]):
         return name
 
 
+@contextmanager
+def _option_errors() -> Iterator[None]:
+    try:
+        yield
+    except OptionError as error:
+        raise base.ValidationError(str(error)) from None
+
+
 class _Globs(c.ListOfItems[str]):
     """A list of patterns as in `.gitignore`."""
 
     def run_validation(self, value: object) -> list[str]:
         patterns = super().run_validation(value)
-        try:
-            GitIgnoreSpec.from_lines(patterns)
-        except ValueError as error:
-            raise base.ValidationError(f"Not a pattern as in .gitignore: {error}") from None
+        with _option_errors():
+            read_patterns(patterns)
         return patterns
 
 
@@ -125,9 +132,8 @@ class _LevelSet(c.ListOfItems[int]):
 
     def run_validation(self, value: object) -> list[int]:
         levels = super().run_validation(value)
-        wrong = [level for level in levels if not 1 <= level <= 6]
-        if wrong:
-            raise base.ValidationError(f"Heading levels are 1 to 6, not {wrong[0]}")
+        with _option_errors():
+            read_levels(levels)
         return levels
 
 
@@ -135,13 +141,8 @@ class _Pattern(c.OptionallyRequired[str]):
     """A regular expression."""
 
     def run_validation(self, value: object) -> str:
-        if not isinstance(value, str):
-            raise base.ValidationError("Expected a regular expression as text")
-        try:
-            re.compile(value)
-        except re.error as error:
-            raise base.ValidationError(f"Not a regular expression: {error}") from None
-        return value
+        with _option_errors():
+            return read_pattern(value).pattern
 
 
 class _Selectors(c.ListOfItems[str]):
@@ -161,12 +162,8 @@ class _Severities(c.DictOfItems[str]):
 
     def run_validation(self, value: object) -> dict[str, str]:
         levels = super().run_validation(value)
-        for code, level in levels.items():
-            if code not in CODES:
-                raise base.ValidationError(f"There is no finding code {code!r}")
-            if level not in LEVELS:
-                raise base.ValidationError(f"{level!r} is none of the levels {', '.join(LEVELS)}")
-        return levels
+        with _option_errors():
+            return read_severities(levels)
 
 
 class _Switch(c.Choice[str]):
@@ -239,14 +236,10 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
 
 
 class _Unread(NamedTuple):
-    """A page that was rendered and has not been read yet: its HTML, with and without marks."""
+    """A page that was rendered and has not been read yet."""
 
     page: MkDocsPage
-    html: str
-    content: str
-    markdown: str
-    conversion: Conversion | None
-    source: Source
+    rendered: RenderedMarkdown
 
 
 @dataclass
@@ -256,7 +249,7 @@ class _Build:
     writer: ManifestWriter
     policy: Policy
     rules: Rules
-    exclude: GitIgnoreSpec
+    exclude: Patterns
     baseline: Baseline
     index: SiteIndex = field(default_factory=SiteIndex)
     theme_ids: frozenset[str] = frozenset()
@@ -482,11 +475,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         del files
         build = self._build
         conversion, self.extension.conversion = self.extension.conversion, None
-        _clean_title(page)
+        clean_title(page)
         source = self._source(page, config)
         content = self.marks.strip(html)
-        unread = _Unread(page, html, content, page.markdown or "", conversion, source)
-        build.unread.append(unread)
+        rendered = RenderedMarkdown(
+            source, page.meta, html, content, page.markdown or "", self.marks, conversion
+        )
+        build.unread.append(_Unread(page, rendered))
         if len(build.unread) >= _PAGES_AT_ONCE:
             self._read_sources(config)
         return content
@@ -555,13 +550,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             raise PluginError("markstay: verify needs 'json' among the formats")
         chosen = options.passages
         sizes = Sizes(chosen.min_chars, chosen.target_chars, chosen.max_chars)
-        if not 0 <= sizes.min_chars <= sizes.target_chars <= sizes.max_chars or (
-            sizes.max_chars < _SMALLEST_MAXIMUM
-        ):
-            raise PluginError(
-                "markstay: passages must be 0 <= min_chars <= target_chars <= max_chars,"
-                f" and max_chars at least {_SMALLEST_MAXIMUM}"
-            )
+        if problem := check_sizes(sizes):
+            raise PluginError(f"markstay: {problem}")
         publication = Publication(
             options.publication or slugify(config.site_name) or "site",
             self._default_language(config),
@@ -576,7 +566,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             options.enforce_generated,
             name_command("stamp", _config_file_of(config)),
         )
-        exclude = GitIgnoreSpec.from_lines(options.exclude)
+        exclude = read_patterns(options.exclude)
         baseline = Baseline(_config_file_of(config))
         if self.inspection is None:
             baseline.read()
@@ -608,9 +598,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             body = self.text
         own = os.path.dirname(page.file.abs_src_path) if page.file.abs_src_path else ""
         home = os.path.dirname(config.config_file_path or "")
-        bases = config.mdx_configs.get("pymdownx.snippets", {}).get("base_path", [])
-        bases = bases if isinstance(bases, (list, tuple)) else [bases]
-        roots = (own, config.docs_dir, home, "", *bases)
+        roots = find_roots((own, config.docs_dir, home), config.mdx_configs)
         return Source(self.path or page.file.src_uri, front_matter, body, roots, name_path)
 
     def _probe_theme(self, env: Environment, config: MkDocsConfig, files: Files) -> frozenset[str]:
@@ -684,59 +672,35 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             self._read_source(each, config)
 
     def _read_source(self, unread: _Unread, config: MkDocsConfig) -> None:
-        build, page, source = self._build, unread.page, unread.source
+        build, page = self._build, unread.page
         file = page.file
-        options = read_page_options(page.meta, source)
         language = getattr(file, "locale_alternate_of", None) or self._language(config)
         report = PageReport(
             file.src_uri,
             file.dest_uri,
-            source.path,
+            unread.rendered.source.path,
             language,
             template=str(page.meta.get("template", "main.html")),
             generated=file.generated_by is not None,
         )
         if self.inspection is not None:
             build.inspected[report.key] = page, []
-        replaced = check_replaced(source, unread.markdown)
-        if not options.included or build.exclude.match_file(file.src_uri):
+        if build.exclude.match_file(file.src_uri):
             build.reports.append(report)
             return
-        if replaced:
-            build.reports.append(replace(report, findings=(*options.findings, *replaced)))
-            return
-        headings = read_headings(unread.html, self.marks, unread.conversion, source)
-        if report.generated and not build.rules.generated:
-            for heading in headings:
-                heading.authored = False
-        # What a plugin made is in no file that could be stamped.
-        rules = replace(build.rules, stamp="") if report.generated else build.rules
-        findings = [
-            *options.findings,
-            *check_headings(headings, rules),
-            *check_taken(headings, unread.content),
-        ]
-        page_id = options.page_id
-        if not page_id:
-            page_id = page_id_from_source(getattr(file, "norm_src_uri", None) or file.src_uri)
-            findings += check_derived_page_id(source, page_id)
         # Else it is shown for lack of a translation: the page itself is elsewhere.
         translated = getattr(file, "locale", language) == language
         draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
-        report = replace(
+        report, headings = read_page(
             report,
-            published=translated and not draft,  # only `serve` shows drafts
-            page_id=page_id,
-            page_id_line=source.find_key("page_id"),
-            furniture=options.furniture,
-            lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
-            slugs=frozenset(h.published_id for h in headings if not h.explicit),
-            outline=make_outline(headings),
-            findings=tuple(findings),
+            unread.rendered,
+            build.rules,
+            page_source=getattr(file, "norm_src_uri", None) or "",
+            publishable=translated and not draft,  # only `serve` shows drafts
         )
         build.reports.append(report)
         if self.inspection is not None:
-            build.inspected[report.key] = page, headings
+            build.inspected[report.key] = page, headings or []
 
     def _join_pages(self) -> None:
         """Check what must be unique among the pages that were read."""
@@ -840,12 +804,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         build = self._build
         levels = self._levels()
         if self.command == "serve":
-            levels = {
-                code: "warning"
-                if levels.get(code, default) == "error"
-                else levels.get(code, default)
-                for code, default in CODES.items()
-            }
+            levels = lower_errors(levels)
         findings = build.baseline.judge(judge(build.findings, levels, build.told))
         build.findings.clear()
         self._log(findings)
@@ -900,15 +859,6 @@ def _facts(page: MkDocsPage, state: PageReport) -> Page:
     )
 
 
-def _clean_title(page: MkDocsPage) -> None:
-    """Take the id out of a title that another plugin set from the raw heading."""
-    title = vars(page).get("title")
-    if isinstance(title, str):
-        read = read_heading(title)
-        if read.section_id is not None:
-            page.title = read.title
-
-
 def _clean_slugs(plugin: BasePlugin[Any]) -> None:
     """Keep ids out of the addresses of blog posts, which Material makes from raw headings."""
     options: Any = getattr(plugin, "config", None) or {}
@@ -947,7 +897,7 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
     cannot go on.
     """
     logging.getLogger("mkdocs").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, _nothing_on_stdout():
+    with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, nothing_on_stdout():
         try:
             # MkDocs keeps plugins for all builds of one server; these may be shut down.
             MkDocsConfig.plugins.plugin_cache.clear()  # type: ignore[attr-defined]
@@ -959,31 +909,12 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
             finally:
                 plugin.inspection = None
                 config.plugins.on_shutdown()
-        except MkDocsException as error:
+        except (MkDocsException, OptionError) as error:
             raise InspectionError(str(error)) from None
         except SystemExit as error:
             raise InspectionError(f"a plugin ended the program: {error.code or 0}") from None
         except Exception as error:  # another plugin's, or an extension's
             raise InspectionError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
-
-
-@contextmanager
-def _nothing_on_stdout() -> Iterator[None]:
-    """Lead what plugins print, and programs that they start, to where errors are written."""
-    stdout = sys.stdout
-    if stdout is None or sys.stderr is None:  # closed
-        yield
-        return
-    stdout.flush()
-    saved = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    finally:
-        stdout.flush()  # some plugins keep it from when they were imported
-        os.dup2(saved, 1)
-        os.close(saved)
 
 
 def _inspect_languages(config: MkDocsConfig) -> None:
@@ -1003,15 +934,21 @@ def _inspect(config: MkDocsConfig) -> None:
 
 
 def _find_plugin(config: MkDocsConfig, inspection: Inspection) -> MarkstayPlugin:
-    """Find the plugin, or add it with its defaults where the site does not have it yet."""
+    """Find the plugin, or add it where the site does not have it. Raises OptionError."""
     found = [p for p in config.plugins.values() if isinstance(p, MarkstayPlugin)]
+    extensions: list[str] = config.markdown_extensions
+    listed = [name for name in extensions if is_extension(name)]
     if not found:
         plugin = MarkstayPlugin()
-        plugin.load_config({}, config_file_path=config.config_file_path)
+        # Without the plugin the extension enforces, by options of the same names.
+        options = config.mdx_configs.get(listed[0], {}) if listed else {}
+        read_rule_options(options)
+        options = {name: value for name, value in options.items() if value is not None}
+        plugin.load_config(options, config_file_path=config.config_file_path)
         config.plugins["markstay"] = plugin
     else:
         plugin = found[0]
-    plugin.inspection, plugin.configured = inspection, bool(found)
+    plugin.inspection, plugin.configured = inspection, bool(found or listed)
     # Plugins may show MkDocs another docs folder, made of copies.
     plugin.docs = Path(config.docs_dir)
     plugin.extension.adds_attr_list = not inspection.plain

@@ -58,7 +58,7 @@ def _read_sections(
 ) -> tuple[list[Section] | None, list[Finding]]:
     span = find_region_span(html)
     region = html[span[0] : span[1]] if span else ""
-    if span is None or ("mkdocs-encrypted" in region and _ENCRYPTED.search(region)):
+    if span is None or is_encrypted(region):
         message = (
             "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"
@@ -71,8 +71,8 @@ def _read_sections(
     sections = extract(text, opens, (*policy.furniture, *report.furniture))
     return sections, [
         *check_theme(report.path, report.lines, _ids_outside(html, span) if report.lines else ()),
-        *_check_lost(report, sections),
-        *_check_leaks(report, region, sections, title),
+        *check_lost(report, sections),
+        *check_leaks(report, region, sections, title),
     ]
 
 
@@ -80,7 +80,13 @@ def _ids_outside(html: str, span: tuple[int, int]) -> set[str]:
     return {*find_ids(html[: span[0]]), *find_ids(html[span[1] :])}
 
 
-def _check_lost(report: PageReport, sections: Sequence[Section]) -> Iterator[Finding]:
+def is_encrypted(region: str) -> bool:
+    """Whether the prose of a page is encrypted, so that its HTML does not hold it."""
+    return "mkdocs-encrypted" in region and _ENCRYPTED.search(region) is not None
+
+
+def check_lost(report: PageReport, sections: Sequence[Section]) -> Iterator[Finding]:
+    """Find section ids that an author wrote and that are not in the published page."""
     present = {section.section_id for section in sections}
     for section_id, line in report.lines.items():
         if section_id not in present:
@@ -91,9 +97,10 @@ def _check_lost(report: PageReport, sections: Sequence[Section]) -> Iterator[Fin
             yield Finding(report.path, line, "lost-id", message)
 
 
-def _check_leaks(
+def check_leaks(
     report: PageReport, region: str, sections: Sequence[Section], title: str
 ) -> Iterator[Finding]:
+    """Find titles that end with what looks like an id and was not read as one."""
     # What is shown of a heading whose id was read is what its author wanted.
     read = {section.title for section in sections if section.section_id in report.lines}
     shown = {title, *(section.title for section in sections)} - read

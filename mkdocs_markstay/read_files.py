@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# The module of MkDocs that lists the docs folder and opens the pages' sources.
-_MKDOCS_FILES = "mkdocs.structure.files"
+# The modules that list the docs folder and open the pages' sources: of MkDocs, and ours.
+_PAGE_FINDERS = {"mkdocs.structure.files", "mkdocs_markstay.zensical_site"}
 # Modules and packages that open a file each time they need it. What others open while a
 # page is rendered they may keep in memory (templates, modules, parsed source code), and
 # use for later pages without another look.
 _READ_AFRESH = {
-    _MKDOCS_FILES,
+    "mkdocs.structure.files",
     "markdown_include",
     "mkdocs_include_markdown_plugin",
     "mkdocs_markstay",
@@ -177,7 +177,7 @@ class Recording:
 
     def _note_folder(self, path: str) -> None:
         reader, page = _find_reader(), self._page
-        if reader == _MKDOCS_FILES:
+        if reader in _PAGE_FINDERS:
             _note(self.docs, path, digest_folder)
         elif page is not None and _reads_afresh(reader):
             _note(page.folders, path, digest_folder)

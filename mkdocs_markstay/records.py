@@ -37,6 +37,7 @@ Record = dict[str, Any]
 _FRAGMENT = "!$&'()*+,;=:@/?~"
 
 _BOOLEANS = ("false", "true")
+_UNKNOWN = ',"ids":"unknown"'
 
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 """Write a value as the manifest does: compact, in its own key order, not escaped."""
@@ -88,7 +89,9 @@ class Page:
     """A published page. ``url`` is relative to the site, ``source`` to the docs folder.
 
     ``lines`` gives the line of each section id that somebody wrote; other sections
-    are generated. ``furniture`` holds selectors for this page alone.
+    are generated. ``furniture`` holds selectors for this page alone. ``content`` is the
+    selector of the element that holds the prose of a page without marks; ``unknown``:
+    nothing tells which of the ids in such a page somebody wrote.
     """
 
     page_id: str
@@ -99,6 +102,8 @@ class Page:
     generated: bool = False
     furniture: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
+    content: str = ""
+    unknown: bool = False
 
 
 class PageText(NamedTuple):
@@ -208,11 +213,13 @@ class _Writer:
         self.publication, self.version = quoted(publication.name), quoted(publication.version or "")
 
     def write_page(self) -> str:
+        content = f',"content":{quoted(self.page.content)}' if self.page.content else ""
         return (
             f'{{"page_id":{self.page_id},"title":{self.page_title},"url":{quoted(self.page.url)},'
             f'"lang":{self.language},"source":{self.source},'
             f'"generated":{_BOOLEANS[self.page.generated]},'
-            f'"furniture":{to_json(list(self.page.furniture))}}}'
+            f'"furniture":{to_json(list(self.page.furniture))}{content}'
+            f"{_UNKNOWN if self.page.unknown else ''}}}"
         )
 
     def enter(self, section: Section, path: tuple[str, ...], referent: str) -> None:

@@ -375,7 +375,10 @@ class _Copy:
         pages = self.run.rendered
         included = {h.place.path for page in pages for h in page.headings if h.place.via}
         folders = {os.path.dirname(os.path.realpath(path)) for path in included}
-        return self.stack.enter_context(mirrored(root, os.path.realpath(docs), folders))
+        # The generator would find what is published there, and add to it.
+        site = self.settings.site
+        without = [] if site is None else [os.path.realpath(site)]
+        return self.stack.enter_context(mirrored(root, os.path.realpath(docs), folders, without))
 
 
 def _where(found: Finding) -> tuple[str, int, str]:

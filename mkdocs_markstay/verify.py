@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from mkdocs_markstay.charset import decode_html
 from mkdocs_markstay.extract_soup import count_anchors, extract, find_region
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.identity import digest_record, digest_text, digest_values, make_chunk_id
@@ -25,6 +26,7 @@ from mkdocs_markstay.manifest import (
 )
 from mkdocs_markstay.passages import split_passages
 from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.unmarked_soup import UnmarkedPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,19 +122,46 @@ def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Itera
     if not path.resolve().is_relative_to(folder.resolve()):
         yield _finding(path, "page-missing", "the manifest names a page outside of the site")
         return
+    content = records.page.get("content", "")
     try:
-        html = path.read_bytes().decode("utf-8")
+        raw = path.read_bytes()
+        # What the plugin marked is UTF-8, other pages are what they say.
+        html, problem = decode_html(raw) if content else (raw.decode("utf-8"), "")
     except OSError:
         message = "the manifest lists this page, but it is not there. Build the site again"
         yield _finding(path, "page-missing", message)
         return
     except UnicodeDecodeError:
-        yield _finding(path, "page-changed", "the page is not UTF-8")
+        html, problem = "", "the page is not UTF-8"
+    if problem:
+        yield _finding(path, "page-changed", problem)
         return
-    anchors = _count_anchors(html)
+    unmarked = UnmarkedPage(html) if content else None
+    yield from _check_anchors(path, records, html, unmarked)
+    opens = {record["section_id"] for record in records.sections}
+    furniture = (*manifest.policy.furniture, *records.page["furniture"])
+    if unmarked is not None:
+        sections = unmarked.extract(content, opens, furniture)
+        gone = f"the element {show(content)} around the page's prose is gone"
+    else:
+        region = find_region(html)
+        sections = None if region is None else extract(region, opens, furniture)
+        gone = "the marks around the page's prose are gone"
+    if sections is None:
+        yield _finding(path, "page-changed", gone)
+        return
+    yield from _check_sections(path, records, sections, manifest)
+
+
+def _check_anchors(
+    path: Path, records: PageRecords, html: str, unmarked: UnmarkedPage | None
+) -> Iterator[Finding]:
+    anchors = Counter() if unmarked else _count_anchors(html)
     for record in records.sections:
         section_id, count = record["section_id"], anchors[record["section_id"]]
-        if count > 1:  # what looks like HTML in a text area or a title is none
+        if unmarked is not None:
+            count = unmarked.count_anchors(section_id)
+        elif count > 1:  # what looks like HTML in a text area or a title is none
             count = count_anchors(html, section_id)
         if count != 1:
             code = "anchor-repeated" if count else "anchor-missing"
@@ -143,13 +172,6 @@ def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Itera
             unquote(record["url"][len(expected) :]) != section_id
         ):
             yield _finding(path, "section-changed", f"the URL of {show(section_id)} is not its own")
-    region = find_region(html)
-    if region is None:
-        yield _finding(path, "page-changed", "the marks around the page's prose are gone")
-        return
-    opens = {record["section_id"] for record in records.sections}
-    furniture = (*manifest.policy.furniture, *records.page["furniture"])
-    yield from _check_sections(path, records, extract(region, opens, furniture), manifest)
 
 
 def _check_sections(

@@ -555,7 +555,7 @@ def test_generated_pages_have_the_same_debts_from_every_folder(tmp_path: Path) -
 def test_a_site_without_the_plugin_can_begin(tmp_path: Path) -> None:
     write_site(tmp_path, Site(OLD, config={"plugins": []}))
     ran = run_markstay(tmp_path, "baseline")
-    assert (ran.code, ran.err) == (0, "markstay is not among the plugins of the site yet\n")
+    assert (ran.code, ran.err) == (0, "the configuration of the site does not name markstay yet\n")
     assert records(tmp_path) == RECORDS
     write_site(tmp_path, Site(OLD))
     assert judge(tmp_path) == (0, OLD_PLACES)

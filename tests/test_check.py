@@ -309,14 +309,14 @@ def test_a_site_without_the_plugin(tmp_path: Path) -> None:
         assert (ran.code, ran.places) == (1, BAD_PLACES)
         summary, note = ran.err.splitlines()
         assert f"(3 pages, {rendered} rendered now)" in summary
-        assert note == "markstay is not among the plugins of the site yet"
+        assert note == "the configuration of the site does not name markstay yet"
 
 
 def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
     ran = check(tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        "mkdocs-markstay: there is no mkdocs.yml in this folder. Name it: -f path/to/mkdocs.yml\n"
+        "mkdocs-markstay: there is no mkdocs.yml in this folder, and no zensical.toml. Name it: -f path/to/mkdocs.yml\n"
     )
     (tmp_path / "mkdocs.yml").mkdir()
     ran = check(tmp_path)

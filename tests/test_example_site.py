@@ -24,8 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from mkdocs_markstay.cli import main
 from mkdocs_markstay.manifest import read_manifest
+from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.sections import KINDS
 from mkdocs_markstay.verify import verify_site
 
@@ -77,6 +80,26 @@ def source() -> str:
 
 def test_site_and_manifest_agree(site: Path) -> None:
     assert verify_site(site) == []
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_html_alone_gives_the_same_manifest(site: Path, tmp_path: Path, marks: bool) -> None:
+    """Without marks, as another generator would publish the same sources."""
+    for path in site.rglob("*.html"):
+        html = path.read_text("utf-8")
+        copy = tmp_path / path.relative_to(site)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(html if marks else html.replace(BEGIN, "").replace(END, ""), "utf-8")
+    config = str(SOURCE / "mkdocs.yml")
+    done = CliRunner().invoke(main, ["manifest", str(tmp_path), "--config", config])
+    assert done.exit_code == 0, done.output
+    lines = (tmp_path / "passages.jsonl").read_bytes()
+    assert lines == (site / "passages.jsonl").read_bytes()
+    ours, plugins = ((folder / "passages.json").read_bytes() for folder in (tmp_path, site))
+    begin = b'\n"sections":['  # and behind them, the passages
+    assert ours[ours.index(begin) :] == plugins[plugins.index(begin) :]
+    assert (ours == plugins) == marks
+    assert verify_site(tmp_path) == []
 
 
 def test_digest_is_the_known_one(manifest: Manifest) -> None:

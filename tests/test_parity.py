@@ -250,7 +250,7 @@ def test_parity_of_a_site_that_has_no_plugin_yet(tmp_path: Path) -> None:
     compared = run(tmp_path / "de", "parity", "--original", "../en/docs")
     assert (compared.code, compared.out) == (0, "")
     assert compared.err == (
-        "no findings (1 translated page)\nmarkstay is not among the plugins of the site yet\n"
+        "no findings (1 translated page)\nthe configuration of the site does not name markstay yet\n"
     )
 
 

@@ -91,5 +91,5 @@ def test_no_configuration(tmp_path: Path) -> None:
     ran = run_markstay(tmp_path, "stamp")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        "mkdocs-markstay: there is no mkdocs.yml in this folder. Name it: -f path/to/mkdocs.yml\n"
+        "mkdocs-markstay: there is no mkdocs.yml in this folder, and no zensical.toml. Name it: -f path/to/mkdocs.yml\n"
     )

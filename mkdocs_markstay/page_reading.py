@@ -1,0 +1,91 @@
+"""One page, once its Markdown is rendered: its headings, what must be true of them, its report.
+
+The same for every generator, and for the extension alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_markstay.checks import check_headings, check_taken
+from mkdocs_markstay.headings import read_headings
+from mkdocs_markstay.identity import page_id_from_source
+from mkdocs_markstay.page_report import PageReport, make_outline
+from mkdocs_markstay.page_source import check_derived_page_id, check_replaced, read_page_options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mkdocs_markstay.checks import Rules
+    from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.headings import Heading
+    from mkdocs_markstay.marks import BuildingMarks
+    from mkdocs_markstay.page_source import Source
+
+
+@dataclass(frozen=True)
+class RenderedMarkdown:
+    """What came of a page's Markdown.
+
+    ``meta`` is its front matter. ``html`` is its HTML with ``marks``, ``content`` without;
+    ``markdown`` its text as other plugins and extensions have left it. ``conversion`` is
+    None where Python-Markdown did not make it (a notebook).
+    """
+
+    source: Source
+    meta: Mapping[str, Any]
+    html: str
+    content: str
+    markdown: str
+    marks: BuildingMarks
+    conversion: Conversion | None
+
+
+def read_page(
+    report: PageReport,
+    rendered: RenderedMarkdown,
+    rules: Rules,
+    *,
+    page_source: str = "",
+    publishable: bool = True,
+) -> tuple[PageReport, list[Heading] | None]:
+    """Read a page: its report, completed, and its headings.
+
+    ``page_source`` is the path that makes its page id, if not the page's own. The headings
+    are None if the page leaves itself out, or a neighbour has replaced it.
+    """
+    source = rendered.source
+    options = read_page_options(rendered.meta, source)
+    if not options.included:
+        return report, None
+    replaced = check_replaced(source, rendered.markdown)
+    if replaced:
+        return replace(report, findings=(*options.findings, *replaced)), None
+    headings = read_headings(rendered.html, rendered.marks, rendered.conversion, source)
+    if report.generated and not rules.generated:
+        for heading in headings:
+            heading.authored = False
+    if report.generated:
+        rules = replace(rules, stamp="")  # what a plugin made is in no file to be stamped
+    findings = [
+        *options.findings,
+        *check_headings(headings, rules),
+        *check_taken(headings, rendered.content),
+    ]
+    page_id = options.page_id
+    if not page_id:
+        page_id = page_id_from_source(page_source or report.source)
+        findings += check_derived_page_id(source, page_id)
+    report = replace(
+        report,
+        published=publishable,
+        page_id=page_id,
+        page_id_line=source.find_key("page_id"),
+        furniture=options.furniture,
+        lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
+        slugs=frozenset(h.published_id for h in headings if not h.explicit),
+        outline=make_outline(headings),
+        findings=tuple(findings),
+    )
+    return report, headings
