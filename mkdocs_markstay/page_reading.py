@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.headings import Heading
     from mkdocs_markstay.marks import BuildingMarks
     from mkdocs_markstay.page_source import Source
@@ -30,7 +31,8 @@ class RenderedMarkdown:
 
     ``meta`` is its front matter. ``html`` is its HTML with ``marks``, ``content`` without;
     ``markdown`` its text as other plugins and extensions have left it. ``conversion`` is
-    None where Python-Markdown did not make it (a notebook).
+    None where Python-Markdown did not make it (a notebook). ``secret``: the page will be
+    encrypted, so what it says must stand in no message and no file of ours.
     """
 
     source: Source
@@ -40,6 +42,7 @@ class RenderedMarkdown:
     markdown: str
     marks: BuildingMarks
     conversion: Conversion | None
+    secret: bool = False
 
 
 def read_page(
@@ -68,11 +71,12 @@ def read_page(
             heading.authored = False
     if report.generated:
         rules = replace(rules, stamp="")  # what a plugin made is in no file to be stamped
-    findings = [
-        *options.findings,
-        *check_headings(headings, rules),
-        *check_taken(headings, rendered.content),
-    ]
+    found = [*check_headings(headings, rules), *check_taken(headings, rendered.content)]
+    outline = make_outline(headings)
+    if rendered.secret:
+        found = [_without_text(each) for each in found]
+        outline = tuple(heading._replace(title="", source="") for heading in outline)
+    findings = [*options.findings, *found]
     page_id = options.page_id
     if not page_id:
         page_id = page_id_from_source(page_source or report.source)
@@ -84,8 +88,20 @@ def read_page(
         page_id_line=source.find_key("page_id"),
         furniture=options.furniture,
         lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
-        slugs=frozenset(h.published_id for h in headings if not h.explicit),
-        outline=make_outline(headings),
+        # Slugs repeat the text that they are made from.
+        slugs=frozenset(h.published_id for h in headings if not (h.explicit or rendered.secret)),
+        outline=outline,
         findings=tuple(findings),
     )
     return report, headings
+
+
+def _without_text(found: Finding) -> Finding:
+    """Tell a finding about a heading without what the heading says."""
+    what = (
+        "has no section id. Write one at the end of its line: <#section-id>"
+        if found.code == "missing-id"
+        else "has a section id that cannot stay. Write another one"
+    )
+    message = f"a heading of this encrypted page {what}. Its text is not repeated here"
+    return replace(found, message=message, heading="")

@@ -22,6 +22,7 @@ from mkdocs.structure.files import InclusionLevel
 from mkdocs.utils import CountHandler, get_relative_url
 from slugify import slugify
 
+from mkdocs_markstay.bare_markdown import leave_out_ids
 from mkdocs_markstay.baseline import Baseline
 from mkdocs_markstay.checks import Rules, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
@@ -292,6 +293,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.path = ""
         self.text = ""
         self.body = ""
+        # Its Markdown after other plugins, while it is without ids.
+        self.markdown: str | None = None
 
     # -- the build
 
@@ -440,13 +443,27 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     # -- a page's Markdown
 
     @event_priority(FIRST)
-    def on_pre_page(self, page: MkDocsPage, *, config: MkDocsConfig, files: Files) -> MkDocsPage:
+    def _on_pre_page_first(
+        self, page: MkDocsPage, *, config: MkDocsConfig, files: Files
+    ) -> MkDocsPage:
         """Read the file of a page; one that is not UTF-8 as far as possible."""
         del config, files
         if self.inspection is not None:
             self._begin_page(self.inspection, page)
         self._read_file(page)
         return page
+
+    @event_priority(LAST)
+    def _on_pre_page_last(
+        self, page: MkDocsPage, *, config: MkDocsConfig, files: Files
+    ) -> MkDocsPage:
+        """Name the file that a page was copied from, which a plugin may tell only now."""
+        del config, files
+        if page.file.abs_src_path:
+            self.path = self._path_of(page.file)
+        return page
+
+    on_pre_page = CombinedEvent(_on_pre_page_first, _on_pre_page_last)
 
     @event_priority(FIRST)
     def _on_page_markdown_first(
@@ -468,8 +485,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     on_page_markdown = CombinedEvent(_on_page_markdown_first, _on_page_markdown_last)
 
     @event_priority(FIRST)
-    def on_page_content(
-        self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files
+    def _on_page_content_first(
+        self, /, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files
     ) -> str:
         """Take the marks out of a page's content, and note the page for reading."""
         del files
@@ -478,13 +495,35 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         clean_title(page)
         source = self._source(page, config)
         content = self.marks.strip(html)
+        page.content = content  # feeds are made from this, not from what is returned
         rendered = RenderedMarkdown(
-            source, page.meta, html, content, page.markdown or "", self.marks, conversion
+            source,
+            page.meta,
+            html,
+            content,
+            page.markdown or "",
+            self.marks,
+            conversion,
+            # What mkdocs-encryptcontent-plugin keeps of a page that it will encrypt.
+            secret=hasattr(page, "encryptcontent"),
         )
         build.unread.append(_Unread(page, rendered))
         if len(build.unread) >= _PAGES_AT_ONCE:
             self._read_sources(config)
+        if "rss" in config.plugins and conversion is not None:
+            # It renders the Markdown again, without extensions.
+            self.markdown = page.markdown
+            page.markdown = leave_out_ids(rendered.markdown, conversion)
         return content
+
+    @event_priority(LAST)
+    def _on_page_content_last(self, /, html: str, *, page: MkDocsPage, **_: Any) -> str:
+        """Give a page its Markdown back: excerpts of a blog are made from it."""
+        if self.markdown is not None:
+            page.markdown, self.markdown = self.markdown, None
+        return html
+
+    on_page_content = CombinedEvent(_on_page_content_first, _on_page_content_last)
 
     # -- a page's HTML
 

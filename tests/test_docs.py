@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PROSE = [README, ROOT / "CHANGELOG.md", *PAGES]
 SCHEMA = json.loads(
     files("mkdocs_markstay").joinpath("passages-1.schema.json").read_text(encoding="utf-8")
@@ -264,6 +264,6 @@ def test_docs_build_strict(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     manifest = read_manifest(tmp_path / "site" / "passages.json")
     built = {records.page["source"] for records in manifest.pages}
-    assert built == {page.name for page in PAGES}
+    assert built == {page.relative_to(ROOT / "docs").as_posix() for page in PAGES}
     changelog = (tmp_path / "site" / "changelog" / "index.html").read_text("utf-8")
     assert '<h2 id="v0-1-0">' in changelog

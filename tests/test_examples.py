@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = Path(__file__).parent / "docs"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SITES: list[dict[str, Any]] = yaml.safe_load((EXAMPLES / "findings.yml").read_bytes())
 HIDDEN: dict[str, dict[str, str]] = yaml.safe_load((EXAMPLES / "hidden.yml").read_bytes())
 """Files that a page's commands need and that the page does not show."""
