@@ -380,10 +380,12 @@ def _check(config_file: str | None, *, strict: bool = False, cache: bool = True)
 
 
 def _inspect(config_file: str, run: Inspection, **overrides: Any) -> None:
-    from mkdocs_markstay.site_kind import is_zensical
+    from mkdocs_markstay.site_kind import is_properdocs, is_zensical
 
     if is_zensical(config_file):
         from mkdocs_markstay.zensical_site import inspect_site
+    elif is_properdocs(config_file):
+        from mkdocs_markstay.properdocs_site import inspect_site
     else:
         from mkdocs_markstay.plugin import inspect_site
     # All modules are imported by now, and last. Not looking at them each time the garbage of

@@ -63,7 +63,13 @@ CODES: dict[str, str] = {
 }
 """Every finding code and its default level. Codes are promises: see ``docs/findings.md``."""
 
-CONFIG_FILES = ("mkdocs.yml", "mkdocs.yaml", "zensical.toml")
+CONFIG_FILES = (
+    "properdocs.yml",
+    "properdocs.yaml",
+    "mkdocs.yml",
+    "mkdocs.yaml",
+    "zensical.toml",
+)
 """What a command takes for the configuration of a site, if it is not told: the first there is."""
 
 _DEBTS_TOLD = 20

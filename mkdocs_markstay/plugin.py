@@ -79,9 +79,12 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.headings import Heading
 
-# Below `mkdocs`, so that --strict and --quiet mean what they mean for MkDocs; without
+# `mkdocs`, or `properdocs`, whose modules are imported by the same names in its processes.
+_GENERATOR = build.__module__.partition(".")[0]
+
+# Below the generator's, so that --strict and --quiet mean what they mean there; without
 # the prefix of a plugin's logger, so that an editor can follow `path:line`.
-log = logging.getLogger("mkdocs.plugins.markstay")
+log = logging.getLogger(f"{_GENERATOR}.plugins.markstay")
 
 # Before and after all other plugins, whatever they ask for.
 FIRST, LAST = 10_000, -10_000
@@ -924,7 +927,7 @@ def _ids_in_templates(folders: list[str]) -> set[str]:
 
 def _warnings_counted() -> bool:
     """Whether MkDocs has counted a warning that fails a strict build."""
-    handlers = logging.getLogger("mkdocs").handlers
+    handlers = logging.getLogger(_GENERATOR).handlers
     return any(isinstance(handler, CountHandler) and handler.get_counts() for handler in handlers)
 
 
@@ -935,7 +938,8 @@ def inspect_site(config_file: str | None, inspection: Inspection, **overrides: A
     as MkDocs' `load_config` takes them. Raises InspectionError if MkDocs or a plugin
     cannot go on.
     """
-    logging.getLogger("mkdocs").setLevel(logging.ERROR)
+    for name in {"mkdocs", _GENERATOR}:  # other plugins log below `mkdocs`, whoever builds
+        logging.getLogger(name).setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory(prefix="markstay-") as site_dir, nothing_on_stdout():
         try:
             # MkDocs keeps plugins for all builds of one server; these may be shut down.

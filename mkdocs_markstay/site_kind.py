@@ -12,10 +12,11 @@ from mkdocs_markstay.inspection import InspectionError
 
 _PLUGIN = "markstay"
 _EXTENSION = "mkdocs_markstay"
+_PROPERDOCS_CONFIGS = ("properdocs.yml", "properdocs.yaml")
 
 
 def is_zensical(config_file: str) -> bool:
-    """Whether Zensical builds the site, not MkDocs.
+    """Whether Zensical builds the site, not MkDocs or ProperDocs.
 
     Zensical reads `mkdocs.yml` as well. Where both generators are installed, a site in which
     the extension is listed and the plugin is not is Zensical's. Raises InspectionError.
@@ -25,7 +26,7 @@ def is_zensical(config_file: str) -> bool:
         if not _is_installed("zensical"):
             raise InspectionError(f"Zensical, which {path.name} is for, is not installed")
         return True
-    if not _is_installed("zensical"):
+    if not _is_installed("zensical") or _is_for_properdocs(path):
         return False
     if not _is_installed("mkdocs") and not _is_installed("properdocs"):
         return True
@@ -33,9 +34,29 @@ def is_zensical(config_file: str) -> bool:
     return _PLUGIN not in plugins and any(map(is_extension, extensions))
 
 
+def is_properdocs(config_file: str) -> bool:
+    """Whether ProperDocs builds the site, not MkDocs, where Zensical does not.
+
+    ProperDocs reads `mkdocs.yml` as well. Where both generators are installed, the name of
+    the file decides. Raises InspectionError if there is neither.
+    """
+    path = Path(config_file)
+    if _is_for_properdocs(path):
+        return True
+    if _is_installed("mkdocs"):
+        return False
+    if not _is_installed("properdocs"):
+        raise InspectionError(f"MkDocs, which {path.name} is for, is not installed")
+    return True
+
+
 def is_extension(name: object) -> bool:
     """Whether a Markdown extension, as a configuration names it, is this package's."""
     return isinstance(name, str) and name.split(":")[0] in (_EXTENSION, f"{_EXTENSION}.extension")
+
+
+def _is_for_properdocs(path: Path) -> bool:
+    return path.name in _PROPERDOCS_CONFIGS and _is_installed("properdocs")
 
 
 def _is_installed(package: str) -> bool:

@@ -16,6 +16,7 @@ MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
 
 OWNERS = {
     "mkdocs": {"plugin"},
+    "properdocs": {"properdocs_site"},
     "zensical": {"zensical_site"},
     "markdown": {"extension"},
     "bs4": {"extract_soup", "unmarked_soup"},
@@ -59,9 +60,10 @@ def test_there_is_no_cycle() -> None:
 
 
 def test_only_shells_import_shells() -> None:
+    sites = {"plugin", "properdocs_site", "zensical_site"}
+    known = {"cli": sites, "properdocs_site": {"plugin"}, "__main__": {"cli"}}
     for module in MODULES:
-        allowed = {"cli": {"plugin", "zensical_site"}, "__main__": {"cli"}}.get(module, set())
-        assert own_imports(module) & {"plugin", "zensical_site", "cli"} <= allowed
+        assert own_imports(module) & {*sites, "cli"} <= known.get(module, set())
 
 
 def test_the_extractors_share_only_data() -> None:
@@ -82,12 +84,12 @@ def run(code: str) -> str:
 
 
 def test_importing_prints_nothing_and_loads_no_generator() -> None:
-    shells = ("__main__", "plugin", "extension", "zensical_site")
+    shells = ("__main__", "plugin", "extension", "properdocs_site", "zensical_site")
     modules = [name for name in MODULES if name not in shells]
     code = (
         "import importlib, sys\n"
         f"for name in {modules!r}: importlib.import_module('mkdocs_markstay.' + name)\n"
-        "print(*sorted({'mkdocs', 'markdown', 'zensical'} & set(sys.modules)), end='')"
+        "print(*sorted({'mkdocs', 'markdown', 'properdocs', 'zensical'} & set(sys.modules)), end='')"
     )
     assert run(code) == ""
 

@@ -9,7 +9,7 @@ from site_builder import run_markstay, working_in
 
 from mkdocs_markstay import site_kind
 from mkdocs_markstay.findings import name_command
-from mkdocs_markstay.site_kind import is_extension, is_zensical
+from mkdocs_markstay.site_kind import is_extension, is_properdocs, is_zensical
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,45 @@ def test_with_both_installed_the_configuration_decides(
     assert is_zensical(str(path))
 
 
+@pytest.mark.parametrize(
+    ("name", "installed", "properdocs"),
+    [
+        ("mkdocs.yml", ("mkdocs",), False),
+        ("mkdocs.yml", ("mkdocs", "properdocs"), False),
+        ("mkdocs.yml", ("properdocs",), True),
+        ("properdocs.yml", ("mkdocs",), False),
+        ("properdocs.yml", ("mkdocs", "properdocs"), True),
+        ("properdocs.yaml", ("mkdocs", "properdocs"), True),
+        ("other.yml", ("mkdocs", "properdocs"), False),
+        ("other.yml", ("properdocs",), True),
+    ],
+)
+def test_the_name_of_the_file_decides_where_there_are_mkdocs_and_properdocs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    installed: tuple[str, ...],
+    properdocs: bool,
+) -> None:
+    path = tmp_path / "folder" / name
+    path.parent.mkdir()
+    path.write_text(f"site_name: Test\n{EXTENSION}")
+    install(monkeypatch, *installed)
+    assert is_properdocs(str(path)) is properdocs
+    assert not is_zensical(str(path))
+    # Zensical does not look for a file of that name.
+    install(monkeypatch, *installed, "zensical")
+    assert is_zensical(str(path)) is not (properdocs and name.startswith("properdocs"))
+
+
+def test_without_any_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mkdocs.yml").write_text("site_name: Test\n")
+    install(monkeypatch)
+    ran = run_markstay(tmp_path, "check")
+    message = "mkdocs-markstay: MkDocs, which mkdocs.yml is for, is not installed\n"
+    assert (ran.code, ran.out, ran.err) == (2, "", message)
+
+
 def test_a_site_of_zensical_needs_zensical(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "zensical.toml").write_text('[project]\nsite_name = "Test"\n')
     install(monkeypatch, "mkdocs")
@@ -102,3 +141,6 @@ def test_a_command_names_the_configuration_unless_it_would_be_found(tmp_path: Pa
         (tmp_path / "mkdocs.yml").touch()
         assert name_command("check", "mkdocs.yaml") == "mkdocs-markstay check -f mkdocs.yaml"
         assert name_command("check", str(tmp_path / "mkdocs.yml")) == "mkdocs-markstay check"
+        (tmp_path / "properdocs.yml").touch()
+        assert name_command("check", "mkdocs.yml") == "mkdocs-markstay check -f mkdocs.yml"
+        assert name_command("check", "properdocs.yml") == "mkdocs-markstay check"
