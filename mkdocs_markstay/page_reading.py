@@ -32,7 +32,8 @@ class RenderedMarkdown:
     ``meta`` is its front matter. ``html`` is its HTML with ``marks``, ``content`` without;
     ``markdown`` its text as other plugins and extensions have left it. ``conversion`` is
     None where Python-Markdown did not make it (a notebook). ``secret``: the page will be
-    encrypted, so what it says must stand in no message and no file of ours.
+    encrypted, so what it says must stand in no message and no file of ours. ``made_from`` is
+    the line of its file (from 1) from which on a plugin wrote it, None if none did.
     """
 
     source: Source
@@ -43,6 +44,7 @@ class RenderedMarkdown:
     marks: BuildingMarks
     conversion: Conversion | None
     secret: bool = False
+    made_from: int | None = None
 
 
 def read_page(
@@ -66,9 +68,9 @@ def read_page(
     if replaced:
         return replace(report, findings=(*options.findings, *replaced)), None
     headings = read_headings(rendered.html, rendered.marks, rendered.conversion, source)
-    if report.generated and not rules.generated:
+    if rendered.made_from is not None and not rules.generated:
         for heading in headings:
-            heading.authored = False
+            heading.authored = heading.authored and heading.line < rendered.made_from
     if report.generated:
         rules = replace(rules, stamp="")  # what a plugin made is in no file to be stamped
     found = [*check_headings(headings, rules), *check_taken(headings, rendered.content)]

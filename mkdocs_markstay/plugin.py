@@ -342,7 +342,6 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     @event_priority(LAST)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Find files that would be published where the manifest is."""
-        del config
         if self.inspection is not None:
             for file in files:
                 excluded = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
@@ -352,7 +351,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         for name in NAMES.values():
             taken = files.get_file_from_path(name)
             if taken is not None and taken.dest_uri == name:
-                path = self._path_of(taken)
+                path = self._path_of(taken, config)
                 message = f"the manifest is published as {name}. Rename the file"
                 self._build.findings.append(Finding(path, 1, "same-url", message))
         return files
@@ -450,10 +449,10 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self, page: MkDocsPage, *, config: MkDocsConfig, files: Files
     ) -> MkDocsPage:
         """Read the file of a page; one that is not UTF-8 as far as possible."""
-        del config, files
+        del files
         if self.inspection is not None:
             self._begin_page(self.inspection, page)
-        self._read_file(page)
+        self._read_file(page, config)
         return page
 
     @event_priority(LAST)
@@ -461,9 +460,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self, page: MkDocsPage, *, config: MkDocsConfig, files: Files
     ) -> MkDocsPage:
         """Name the file that a page was copied from, which a plugin may tell only now."""
-        del config, files
+        del files
         if page.file.abs_src_path:
-            self.path = self._path_of(page.file)
+            self.path = self._path_of(page.file, config)
         return page
 
     on_pre_page = CombinedEvent(_on_pre_page_first, _on_pre_page_last)
@@ -473,9 +472,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self, /, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, **_: Any
     ) -> str:
         """Keep what the author wrote."""
-        del config
         if self.page is not page:  # a plugin's own kind of page, a blog post, reads itself
-            self._read_file(page)
+            self._read_file(page, config)
         self.body = markdown
         return markdown
 
@@ -509,6 +507,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             conversion,
             # What mkdocs-encryptcontent-plugin keeps of a page that it will encrypt.
             secret=hasattr(page, "encryptcontent"),
+            made_from=self._made_from(page.file, config),
         )
         build.unread.append(_Unread(page, rendered))
         if len(build.unread) >= _PAGES_AT_ONCE:
@@ -626,10 +625,23 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         translated = getattr(config.plugins.get("i18n"), "default_language", None)
         return self.config.default_language or translated or self._language(config)
 
-    def _path_of(self, file: File) -> str:
-        if file.generated_by is None and file.abs_src_path and os.path.exists(file.abs_src_path):
-            return name_path(file.abs_src_path)
+    def _path_of(self, file: File, config: MkDocsConfig) -> str:
+        made = file.generated_by is not None
+        path = os.path.join(config.docs_dir, file.src_uri) if made else file.abs_src_path
+        if path and os.path.exists(path) and not (made and self._made_from(file, config) == 1):
+            return name_path(path)
         return file.src_uri
+
+    def _made_from(self, file: File, config: MkDocsConfig) -> int | None:
+        """Give the line from which on a plugin wrote a page, 1 if all of it, None if none."""
+        if file.generated_by is None:
+            return None
+        try:
+            written = Path(config.docs_dir, file.src_uri).read_bytes()
+            added = bool(written) and file.content_bytes.startswith(written)
+        except OSError:
+            return 1
+        return len(written.splitlines()) + 1 if added else 1
 
     def _source(self, page: MkDocsPage, config: MkDocsConfig) -> Source:
         front_matter, body = "", self.body
@@ -689,13 +701,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         region = find_region(html)
         return set() if region is None else set(find_ids(html))
 
-    def _read_file(self, page: MkDocsPage) -> None:
+    def _read_file(self, page: MkDocsPage, config: MkDocsConfig) -> None:
         self.page, self.path, self.text = page, "", ""
         try:
             raw = page.file.content_bytes
         except OSError:  # MkDocs says it better
             return
-        self.path = self._path_of(page.file)
+        self.path = self._path_of(page.file, config)
         self.text, findings = decode(raw, self.path)
         if findings:
             self._build.findings += findings
@@ -723,7 +735,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             unread.rendered.source.path,
             language,
             template=str(page.meta.get("template", "main.html")),
-            generated=file.generated_by is not None,
+            generated=unread.rendered.made_from == 1,
         )
         if self.inspection is not None:
             build.inspected[report.key] = page, []
@@ -895,7 +907,7 @@ def _facts(page: MkDocsPage, state: PageReport) -> Page:
         page.url,
         state.language,
         page.file.src_uri,
-        page.file.generated_by is not None,
+        state.generated,
         state.furniture,
         state.lines,
     )
