@@ -28,6 +28,16 @@ _BEFORE_ATTRIBUTE = frozenset(" \t\n\r\f/\"'")
 
 _LONG_TITLE = 300
 
+# What readers do not see is not repeated.
+_UNSEEN_MISSING = (
+    "a heading that readers do not see has no section id."
+    " Write one at the end of its line: <#section-id>"
+)
+_UNSEEN_WRONG = (
+    "a heading that readers do not see has an id that cannot stay. Write another one, such as"
+    " <#section-id>"
+)
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -153,15 +163,12 @@ def _check(headings: Sequence[Heading], rules: Rules) -> Iterator[Finding]:
         if not heading.explicit:
             if id(heading) in missing:
                 better = _better(section_id, heading, taken)
-                repair = _repair(heading, better)
+                repair, command = _repair(heading, better), ""
                 if rules.stamp and better == section_id and can_be_stamped(heading, better):
                     path = shlex.quote(heading.place.path)
-                    repair += f", or run: {rules.stamp} {path} --write"
-                yield _finding(
-                    heading,
-                    "missing-id",
-                    f"heading {_name(heading)} has no section id. {repair}",
-                )
+                    command = f", or run: {rules.stamp} {path} --write"
+                message = f"heading {_name(heading)} has no section id. {repair}"
+                yield _finding(heading, "missing-id", message, command=command)
             continue
         if section_id in slugs:
             yield _taken(heading, "a heading without an id, whose text makes it")
@@ -252,6 +259,11 @@ def _name(heading: Heading) -> str:
     return show(heading.title)
 
 
-def _finding(heading: Heading, code: str, message: str, place: Place | None = None) -> Finding:
+def _finding(
+    heading: Heading, code: str, message: str, place: Place | None = None, command: str = ""
+) -> Finding:
     place, via = place or heading.place, str((place or heading.place).via or "")
-    return Finding(place.path, place.line, code, message, via=via, heading=heading.title)
+    if heading.secret:
+        message = _UNSEEN_MISSING if code == "missing-id" else _UNSEEN_WRONG
+    message += command
+    return Finding(place.path, place.line, code, message, via=via, heading=heading.told)

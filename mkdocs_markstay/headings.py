@@ -33,6 +33,8 @@ _UNFINISHED = re.compile(r"<h([1-6])\b[^<>]*\Z", re.IGNORECASE)
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _ALL = "h1,h2,h3,h4,h5,h6"
 
+_HIDDEN = '[hidden], [style*="display:none"], [style*="display: none"]'
+
 GENERATED = ".mkdocstrings, .doc-heading, .jp-Notebook"
 """Selectors of what a tool puts into a page: nobody can write ids into headings there."""
 
@@ -62,7 +64,8 @@ class Heading:
     ``source_text`` with it; ``written`` and ``number`` are there for headings in
     Markdown: the text, read, and its number in the conversion. ``found`` is its line
     in the source, None if that is not known for certain; ``line`` is the line in the
-    page's file (from 1), ``place`` the one to open.
+    page's file (from 1), ``place`` the one to open. ``secret``: readers do not see it, so its
+    text stands in no message, cache or baseline.
     """
 
     level: int
@@ -76,6 +79,12 @@ class Heading:
     found: Candidate | None = None
     line: int = 1
     place: Place = Place("", 1)
+    secret: bool = False
+
+    @property
+    def told(self) -> str:
+        """Its title, as far as it may be repeated."""
+        return "" if self.secret else self.title
 
 
 def read_headings(
@@ -97,12 +106,23 @@ def read_headings(
     if content.rfind("<") > content.rfind(">") and (match := _UNFINISHED.search(content)):
         # The theme's next tag will finish this one.
         headings.append(Heading(int(match[1]), "", "", explicit=False))
+    if "hidden" in content or "display" in content:
+        hidden = _find_hidden(content)
+        for heading in headings:
+            heading.secret = heading.published_id in hidden
     if conversion is not None:
         _locate(headings, conversion, source)
     else:
         for heading in headings:
             heading.place = Place(source.path, 1)
     return headings
+
+
+def _find_hidden(content: str) -> set[str]:
+    """Find the ids of headings that are not shown, or stand in what is not shown."""
+    tree = LexborHTMLParser(f"<!DOCTYPE html><body>{content}")
+    hidden = (node for outer in tree.css(_HIDDEN) for node in (outer, *outer.css(_ALL)))
+    return {node.attributes.get("id") or "" for node in hidden if node.tag in _ALL.split(",")}
 
 
 def _attribute_id(attributes: str) -> str:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.conversion import Conversion
-    from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.headings import Heading
     from mkdocs_markstay.marks import BuildingMarks
     from mkdocs_markstay.page_source import Source
@@ -68,17 +67,18 @@ def read_page(
     if replaced:
         return replace(report, findings=(*options.findings, *replaced)), None
     headings = read_headings(rendered.html, rendered.marks, rendered.conversion, source)
+    for heading in headings:
+        heading.secret = heading.secret or rendered.secret
     if rendered.made_from is not None and not rules.generated:
         for heading in headings:
             heading.authored = heading.authored and heading.line < rendered.made_from
     if report.generated:
         rules = replace(rules, stamp="")  # what a plugin made is in no file to be stamped
-    found = [*check_headings(headings, rules), *check_taken(headings, rendered.content)]
-    outline = make_outline(headings)
-    if rendered.secret:
-        found = [_without_text(each) for each in found]
-        outline = tuple(heading._replace(title="", source="") for heading in outline)
-    findings = [*options.findings, *found]
+    findings = [
+        *options.findings,
+        *check_headings(headings, rules),
+        *check_taken(headings, rendered.content),
+    ]
     page_id = options.page_id
     if not page_id:
         page_id = page_id_from_source(page_source or report.source)
@@ -91,19 +91,8 @@ def read_page(
         furniture=options.furniture,
         lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
         # Slugs repeat the text that they are made from.
-        slugs=frozenset(h.published_id for h in headings if not (h.explicit or rendered.secret)),
-        outline=outline,
+        slugs=frozenset(h.published_id for h in headings if not (h.explicit or h.secret)),
+        outline=make_outline(headings),
         findings=tuple(findings),
     )
     return report, headings
-
-
-def _without_text(found: Finding) -> Finding:
-    """Tell a finding about a heading without what the heading says."""
-    what = (
-        "has no section id. Write one at the end of its line: <#section-id>"
-        if found.code == "missing-id"
-        else "has a section id that cannot stay. Write another one"
-    )
-    message = f"a heading of this encrypted page {what}. Its text is not repeated here"
-    return replace(found, message=message, heading="")

@@ -107,11 +107,11 @@ def make_outline(headings: Sequence[Heading]) -> tuple[OutlineHeading, ...]:
     return tuple(
         OutlineHeading(
             heading.level,
-            heading.title,
+            heading.told,
             heading.published_id if heading.explicit else "",
             heading.place.path,
             heading.place.line,
-            heading.found.source if heading.found is not None else "",
+            heading.found.source if heading.found is not None and not heading.secret else "",
             str(heading.place.via or ""),
         )
         for heading in headings

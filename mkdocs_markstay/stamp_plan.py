@@ -176,7 +176,7 @@ def plan_stamps(
             file = real_path(heading.place.path)
             edit = choice.reason or _make_edit(page, heading, file, choice.section_id, syntax)
             if isinstance(edit, str):
-                left = _left(heading.place, heading.title, edit)
+                left = _left(heading.place, heading.told, edit)
                 plan.unplaced[page.report.key, index] = left
                 continue
             at = edit.file, edit.line
@@ -218,7 +218,7 @@ def _make_edit(
             "an id at the end of this line might not be read as one."
             f" Write by hand: <#{section_id}>"
         )
-    return Edit(file, place.line - 1, found.source, new, section_id, place, heading.title)
+    return Edit(file, place.line - 1, found.source, new, section_id, place, heading.told)
 
 
 def find_syntax(docs: Path) -> str:
