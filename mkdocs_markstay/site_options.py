@@ -15,9 +15,9 @@ import yaml
 from slugify import slugify
 
 from mkdocs_markstay.extract_lexbor import check_selector
-from mkdocs_markstay.findings import CODES, LEVELS
 from mkdocs_markstay.manifest import NAMES
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
+from mkdocs_markstay.rule_options import OptionError, read_levels, read_severities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,11 +127,11 @@ def _check(options: SiteOptions) -> None:
         problems.append(f"granularity is one of {', '.join(GRANULARITIES)}")
     if not set(options.formats) <= set(NAMES):
         problems.append(f"formats are {' and '.join(NAMES)}")
-    for code, level in options.severities.items():
-        if code not in CODES:
-            problems.append(f"there is no finding code {code!r}")
-        elif level not in LEVELS:
-            problems.append(f"{level!r} is none of the levels {', '.join(LEVELS)}")
+    try:
+        read_severities(dict(options.severities))
+        read_levels(list(options.levels))
+    except OptionError as error:
+        problems.append(str(error))
     for name in ("publication", "version", "language", "default_language"):
         value = getattr(options, name)
         if value and (not value.strip() or not value.isprintable()):
