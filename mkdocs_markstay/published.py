@@ -60,7 +60,9 @@ def _read_sections(
     region = html[span[0] : span[1]] if span else ""
     if span is None or is_encrypted(region):
         message = (
-            "the page's content is not in the published HTML (encrypted, or left out by its"
+            "the page, or a part of it, is encrypted, so the manifest has nothing of the page"
+            if span
+            else "the page's content is not in the published HTML (encrypted, or left out by its"
             " template), so the manifest has none of it"
         )
         return None, [Finding(report.path, 1, "not-published", message)]
