@@ -310,8 +310,15 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Give back what an interrupted build leaves."""
         self._end()
 
+    @event_priority(FIRST)
+    def _on_config_first(self, config: MkDocsConfig) -> MkDocsConfig:
+        """Keep the site's own docs folder: plugins may show MkDocs another one, made of copies."""
+        if self.build is None or not self.build.depth:
+            self.docs = Path(config.docs_dir)
+        return config
+
     @event_priority(-100)  # after plugins that set up Markdown
-    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
+    def _on_config_last(self, config: MkDocsConfig) -> MkDocsConfig:
         """Add the Markdown extension and begin a build, unless one is under way."""
         self.mkdocs_config = config
         others = [e for e in config.markdown_extensions if not isinstance(e, MarkstayExtension)]
@@ -321,6 +328,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if self.build is None or not self.build.depth:
             self.build = self._begin(config)
         return config
+
+    on_config = CombinedEvent(_on_config_first, _on_config_last)
 
     @event_priority(FIRST)
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
@@ -745,10 +754,13 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         # Else it is shown for lack of a translation: the page itself is elsewhere.
         translated = getattr(file, "locale", language) == language
         draft: bool = file.inclusion.is_excluded()  # type: ignore[no-untyped-call]
+        rules = build.rules
+        if not Path(os.path.abspath(report.path)).is_relative_to(self.docs):
+            rules = replace(rules, stamp="")  # which changes no file of another site
         report, headings = read_page(
             report,
             unread.rendered,
-            build.rules,
+            rules,
             page_source=getattr(file, "norm_src_uri", None) or "",
             publishable=translated and not draft,  # only `serve` shows drafts
         )
@@ -1004,7 +1016,5 @@ def _find_plugin(config: MkDocsConfig, inspection: Inspection) -> MarkstayPlugin
     else:
         plugin = found[0]
     plugin.inspection, plugin.configured = inspection, bool(found or listed)
-    # Plugins may show MkDocs another docs folder, made of copies.
-    plugin.docs = Path(config.docs_dir)
     plugin.extension.adds_attr_list = not inspection.plain
     return plugin
