@@ -282,16 +282,17 @@ def _mask(lines: list[str]) -> set[int]:
     """Find the lines that look like code, comments or raw HTML text."""
     masked: set[int] = set()
     # Ends that were looked for in vain: no later block of that sort ends either.
-    hopeless: set[str] = set()
+    hopeless: set[tuple[str, int]] = set()
     number = 0
     while number < len(lines):
         line = lines[number]
         end = _opening(line) if "<" in line or "```" in line or "~~~" in line else ""
         last = None
-        if end and end not in hopeless:
-            last = _find_end(lines, number, end)
+        column = _column(line, line.find(end)) if end[:1] in ("`", "~") else 0
+        if end and (end, column) not in hopeless:
+            last = _find_end(lines, number, end, column)
             if last is None:
-                hopeless.add(end)
+                hopeless.add((end, column))
         if last is None:
             number += 1
             continue
@@ -314,11 +315,17 @@ def _opening(line: str) -> str:
     return ""
 
 
-def _find_end(lines: list[str], number: int, end: str) -> int | None:
+def _column(line: str, place: int) -> int:
+    return len(line[:place].expandtabs(4))
+
+
+def _find_end(lines: list[str], number: int, end: str, column: int) -> int | None:
     if end[0] in "`~":
         for last in range(number + 1, len(lines)):
             text = lines[last].strip(" \t>")
-            if text.startswith(end) and not text.strip(end[0]):
+            ends = text.startswith(end) and not text.strip(end[0])
+            # Indented as code, it is a line of the code.
+            if ends and _column(lines[last], lines[last].find(end)) < column + 4:
                 return last
         return None
     return next((n for n in range(number, len(lines)) if end in lines[n].lower()), None)

@@ -341,6 +341,17 @@ def test_ids_of_tools_are_not_the_authors(tmp_path: Path) -> None:
     assert sections(make(tmp_path / "2", {**marked, **source}, "--sources", "docs")) == expected
 
 
+def test_an_id_behind_a_fence_in_a_fence(tmp_path: Path) -> None:
+    """A fence that is indented as code ends none, for any renderer of Markdown."""
+    fences = "```yaml\na: |\n    ```sh\n    b\n    ```\n```\n"
+    files = {
+        "site/index.html": page('<h1>A</h1><p>x</p><h2 id="oil-can">Oil can</h2><p>y</p>'),
+        "docs/index.md": f"# A\n\n{fences}\n## Oil can <#oil-can>\n\n```sh\nc\n```\n",
+    }
+    expected = {"index#oil-can": False}
+    assert sections(make(tmp_path, files, "--sources", "docs")) == expected
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_translations(language: str, tmp_path: Path) -> None:
     """Whatever the language of the command is, the pages of the home page's language have it."""
