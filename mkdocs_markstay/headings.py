@@ -31,6 +31,11 @@ _TAG = re.compile(r"<h([1-6])\b([^>]*)>", re.IGNORECASE)
 _HAS_TAG = re.compile(r"<h[1-6]", re.IGNORECASE).search
 _UNFINISHED = re.compile(r"<h([1-6])\b[^<>]*\Z", re.IGNORECASE)
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
+_MACRO = re.compile(r"\{\{[^{}\n]*\}\}|\{%[^{}\n]*%\}")
+# With more macros, or in a longer title, the search would take long.
+_MACROS_IN_LINE = 4
+_LONG_TITLE = 300
+_HAS_WORD = re.compile(r"\w").search
 _ALL = "h1,h2,h3,h4,h5,h6"
 
 _HIDDEN = '[hidden], [style*="display:none"], [style*="display: none"]'
@@ -171,7 +176,7 @@ def _locate(headings: list[Heading], conversion: Conversion, source: Source) -> 
     found |= _find_raw(headings, candidates)
     at = {candidate.line: candidate for candidate in candidates}
     taken = set(found.values())
-    free = [c.line for c in candidates if c.doubt < 2 and c.line not in taken]
+    free = [c for c in candidates if c.doubt < 2 and c.line not in taken]
     pulled = _Pulled(source, lines, free)
     # For each heading, the line of the next one that was found.
     following = [len(lines)]
@@ -260,7 +265,7 @@ def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[
 class _Pulled:
     """Finds the lines that brought in headings which are not in the file as they were published."""
 
-    def __init__(self, source: Source, lines: list[str], free: list[int]) -> None:
+    def __init__(self, source: Source, lines: list[str], free: list[Candidate]) -> None:
         self.source = source
         self.lines = lines
         # Lines that could be headings and are none of those that were found.
@@ -272,6 +277,17 @@ class _Pulled:
     @cached_property
     def directives(self) -> list[Directive]:
         return find_directives(self.lines)
+
+    @cached_property
+    def templates(self) -> list[tuple[int, re.Pattern[str]]]:
+        """Lines with macros in them, and what can come of each."""
+        parts = [(each.line, _MACRO.split(each.text)) for each in self.free if "{" in each.text]
+        return [
+            (line, re.compile(".*".join(map(re.escape, words)), re.DOTALL))
+            for line, words in parts
+            # Without a word all would match.
+            if 1 < len(words) <= _MACROS_IN_LINE and any(map(_HAS_WORD, words))
+        ]
 
     @cached_property
     def tags(self) -> list[tuple[int, str]]:
@@ -291,9 +307,13 @@ class _Pulled:
                 heading.place = Place(self.source.show(hit.file), hit.candidate.line + 1, via)
                 heading.found = hit.candidate
                 return directive.line
-        free = next((line for line in self.free if first <= line < last), None)
         if heading.number is None:
             return self._find_raw(heading, directives, first, last)
+        key = heading_key(heading.source_text)
+        for line, template in self.templates if len(key) <= _LONG_TITLE else ():
+            if first <= line < last and template.fullmatch(key):
+                return line
+        free = next((each.line for each in self.free if first <= each.line < last), None)
         # A tool gives its headings ids; one without an id is an author's all the same.
         if free is not None and not written and not heading.explicit:
             return free
