@@ -227,6 +227,11 @@ def _better(wanted: str, heading: Heading, taken: Collection[str]) -> str:
 
 def _repair(heading: Heading, section_id: str) -> str:
     """Say what to write: the whole line as it must be, ready to be pasted over it."""
+    if heading.filled_in:
+        return (
+            f"A macro fills in its line. Write <#{section_id}> at the end of that, or in a loop an"
+            " id that is filled in, too"
+        )
     found, written = heading.found, heading.written
     if heading.number is None or (found is not None and found.sign.startswith("<")):
         return f"Write: {_repair_tag(heading, section_id)}"

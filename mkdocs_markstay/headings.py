@@ -70,7 +70,7 @@ class Heading:
     Markdown: the text, read, and its number in the conversion. ``found`` is its line
     in the source, None if that is not known for certain; ``line`` is the line in the
     page's file (from 1), ``place`` the one to open. ``secret``: readers do not see it, so its
-    text stands in no message, cache or baseline.
+    text stands in no message, cache or baseline. ``filled_in``: a macro makes it of its line.
     """
 
     level: int
@@ -85,6 +85,7 @@ class Heading:
     line: int = 1
     place: Place = Place("", 1)
     secret: bool = False
+    filled_in: bool = False
 
     @property
     def told(self) -> str:
@@ -262,6 +263,14 @@ def _find_raw(headings: list[Heading], candidates: Sequence[Candidate]) -> dict[
     }
 
 
+def fill_in(text: str) -> re.Pattern[str] | None:
+    """Make a pattern of what macros can make of a text; None if there are none, or too many."""
+    words = _MACRO.split(text)
+    if not 1 < len(words) <= _MACROS_IN_LINE:
+        return None
+    return re.compile(".*".join(map(re.escape, words)), re.DOTALL)
+
+
 class _Pulled:
     """Finds the lines that brought in headings which are not in the file as they were published."""
 
@@ -279,15 +288,25 @@ class _Pulled:
         return find_directives(self.lines)
 
     @cached_property
-    def templates(self) -> list[tuple[int, re.Pattern[str]]]:
-        """Lines with macros in them, and what can come of each."""
-        parts = [(each.line, _MACRO.split(each.text)) for each in self.free if "{" in each.text]
-        return [
-            (line, re.compile(".*".join(map(re.escape, words)), re.DOTALL))
-            for line, words in parts
-            # Without a word all would match.
-            if 1 < len(words) <= _MACROS_IN_LINE and any(map(_HAS_WORD, words))
-        ]
+    def templates(self) -> list[tuple[Candidate, re.Pattern[str]]]:
+        """Lines with macros in them, and what can come of each; those with words first."""
+        found = [(each, fill_in(each.text)) for each in self.free if "{" in each.text]
+        made = [(each, template) for each, template in found if template is not None]
+        return sorted(made, key=lambda pair: not _HAS_WORD(_MACRO.sub("", pair[0].text)))
+
+    def _find_template(self, heading: Heading, first: int, last: int) -> int | None:
+        """Find the line that macros fill in to make a heading."""
+        key = heading_key(heading.source_text)
+        return next(
+            (
+                each.line
+                for each, template in (self.templates if len(key) <= _LONG_TITLE else ())
+                if first <= each.line < last
+                and each.level == heading.level
+                and template.fullmatch(key)
+            ),
+            None,
+        )
 
     @cached_property
     def tags(self) -> list[tuple[int, str]]:
@@ -309,10 +328,10 @@ class _Pulled:
                 return directive.line
         if heading.number is None:
             return self._find_raw(heading, directives, first, last)
-        key = heading_key(heading.source_text)
-        for line, template in self.templates if len(key) <= _LONG_TITLE else ():
-            if first <= line < last and template.fullmatch(key):
-                return line
+        template = self._find_template(heading, first, last)
+        if template is not None:
+            heading.filled_in = True
+            return template
         free = next((each.line for each in self.free if first <= each.line < last), None)
         # A tool gives its headings ids; one without an id is an author's all the same.
         if free is not None and not written and not heading.explicit:

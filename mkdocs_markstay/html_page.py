@@ -24,6 +24,7 @@ from mkdocs_markstay.unmarked import (
     IDS_OF_TOOLS,
     MAINS,
     NOT_PROSE,
+    NOT_SHOWN,
     PANELS,
     SEARCH,
     SLUGS_OF_TOOLS,
@@ -48,13 +49,14 @@ class Head(NamedTuple):
     """What a page says of itself. Everything is "" where it says nothing.
 
     ``redirect`` is `always` if the page leads on to another one, `noscript` if it does so
-    without scripts; ``version`` is the documented version.
+    without scripts; ``version`` is the documented version, ``robots`` what robots are told.
     """
 
     language: str
     title: str
     redirect: str
     version: str
+    robots: str
 
 
 class AnchoredHeading(NamedTuple):
@@ -104,6 +106,7 @@ class HtmlPage:
     def __init__(self, html: str) -> None:
         self.html = html
         self._tree = LexborHTMLParser(html)
+        self._hidden = {node.mem_id for node in self._tree.css(", ".join(NOT_SHOWN))}
 
     def read_head(self) -> Head:
         """Read what the page says of itself."""
@@ -126,6 +129,7 @@ class HtmlPage:
             " ".join(title.text(deep=True).split()) if title is not None else "",
             redirect,
             named.get("docusaurus_version") or named.get("docsearch:version") or "",
+            named.get("robots", ""),
         )
 
     def find_marked(self, furniture: Iterable[str]) -> Prose | None:
@@ -148,7 +152,7 @@ class HtmlPage:
         It is the first element for the CSS selector, if one is given.
         """
         selector = selector or self._guess()
-        top = self._tree.css_first(selector) if selector else None
+        top = self._find(selector) if selector else None
         if top is None:
             return None
         counts = Counter(node.attributes.get("id") or "" for node in self._tree.css("[id]"))
@@ -188,16 +192,27 @@ class HtmlPage:
     def _guess(self) -> str:
         """Give the selector of the main content: the only article in it, if the title is there."""
         for selector in MAINS:
-            main = self._tree.css_first(selector)
+            main = self._find(selector)
             if main is not None:
-                articles = _outermost(main, ARTICLE)
+                articles = [each for each in _outermost(main, ARTICLE) if self._is_shown(each)]
                 if len(articles) != 1:
                     return selector
                 inside = {node.mem_id for node in articles[0].css("h1")}
                 every = {node.mem_id for node in main.css("h1")}
                 return f"{selector} {ARTICLE}" if every <= inside else selector
         body = self._tree.body
-        return ARTICLE if body is not None and len(_outermost(body, ARTICLE)) == 1 else ""
+        articles = _outermost(body, ARTICLE) if body is not None else []
+        return ARTICLE if len(list(filter(self._is_shown, articles))) == 1 else ""
+
+    def _find(self, selector: str) -> LexborNode | None:
+        """Find the first element for a selector that is shown."""
+        return next(filter(self._is_shown, self._tree.css(selector)), None)
+
+    def _is_shown(self, node: LexborNode) -> bool:
+        around: LexborNode | None = node
+        while around is not None and around.mem_id not in self._hidden:
+            around = around.parent
+        return around is None
 
 
 class _Anchors:

@@ -224,6 +224,6 @@ def _repair(heading: OutlineHeading, section_id: str) -> str:
         line = f"{source} <#{section_id}>"
     if not line or not (tag or read_heading(line).section_id == section_id):
         sign = "#" * heading.level
-        line = f'<h{heading.level} id="{section_id}">' if tag else f"{sign} {heading.title}"
-        line += "" if tag else f" <#{section_id}>"
+        line = f"{sign} {heading.title} <#{section_id}>" if heading.title else f"<#{section_id}>"
+        line = f'<h{heading.level} id="{section_id}">' if tag else line
     return f"Write: {line if len(line) < _LONG_LINE else f'<#{section_id}>'}"

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from mkdocs_markstay.site_options import SiteOptions
     from mkdocs_markstay.sources import PageSource
 
-_MARK = re.compile(rb"data-markstay-begin", re.IGNORECASE)
-_ROBOTS = re.compile(
-    rb"""<meta\b[^>]{0,400}\bname\s{0,9}=\s{0,9}["']?robots\b[^>]{0,400}>""", re.IGNORECASE
-)
-_NOINDEX = re.compile(rb"\bnoindex\b|\bnone\b", re.IGNORECASE)
+_MARK = re.compile(r"data-markstay-begin", re.IGNORECASE)
+_ROBOTS = re.compile(r"""\bname\s{0,9}=\s{0,9}["']?robots\b""", re.IGNORECASE)
+_NOINDEX = re.compile(r"\bnoindex\b|\bnone\b", re.IGNORECASE)
+# Behind the last, some servers add a comment.
+_CLOSED = re.compile(r"</html\s{0,9}>", re.IGNORECASE)
+_LAST_CHARACTERS = 4096
+_DOCUMENT = re.compile(r"\s*<(?:!doctype|html)\b", re.IGNORECASE)
 # An anchor that a generator made because it could make none of the title.
 _POSITIONAL = re.compile(r"_\d+|id\d+")
 _REPETITION = re.compile(r"[-_]\d+$")
@@ -141,13 +143,15 @@ def _is_ours(begin: bytes, kind: str) -> bool:
 class _Survey(NamedTuple):
     """What has to be known of all files of a site before one is read.
 
-    ``marked`` are those with both marks, ``cut_off`` those with the first alone, ``noindex``
-    those that ask to be in no index, where others do not.
+    ``marked`` are those with both marks, ``cut_off`` those with the first alone, ``open`` those
+    that are empty, or not closed where others are, ``noindex`` those that ask to be in no
+    index, where others do not.
     """
 
     files: list[str]
     marked: frozenset[str]
     cut_off: frozenset[str]
+    open: frozenset[str]
     noindex: frozenset[str]
     versions: frozenset[str]
 
@@ -186,7 +190,10 @@ class _Reader:
         self.sources = None
         if options.sources is not None:
             page_ids = {_page_id(path) for path in self.survey.files}
-            self.sources = Sources(options.sources, options.roots, page_ids)
+            try:
+                self.sources = Sources(options.sources, options.roots, page_ids)
+            except OSError as error:
+                raise _unreadable(error) from None
         self.page_ids: dict[tuple[str, str], str] = {}
         # The first page in each folder with some prose, by its digest.
         self.prose: dict[tuple[str, str], str] = {}
@@ -215,13 +222,18 @@ class _Reader:
         if path in self.survey.cut_off:
             self.find(path, "cut-off", _CUT_OFF)
             return
+        page, problem = self.parse(path)
+        head = page.read_head()
+        empty = self.survey.has_marks and not page.html.strip()
+        opened = path in self.survey.open and (empty or _DOCUMENT.match(page.html))
+        if opened and not head.redirect:
+            self.find(path, "cut-off", _OPEN)
+            return
         if why := self.why_not(path):
             self.find(path, "left-out", why)
             return
-        page, problem = self.parse(path)
-        head = page.read_head()
         page_id, language = self.place(path, head)
-        source = self.sources.find(page_id, language) if self.sources is not None else None
+        source = self.find_source(page_id, language)
         # Patterns may be those of a site's configuration, which are for sources.
         names = [source.source] if source else [f"{page_id}.md", f"{page_id}/index.md"]
         if any(map(self.exclude.match_file, names)):
@@ -229,6 +241,13 @@ class _Reader:
         read = self.read_prose(_Page(path, page_id, language, head, page, source), problem)
         if read is not None:
             self.add(read)
+
+    def find_source(self, page_id: str, language: str) -> PageSource | None:
+        """Find and read the source of a page. Raises SiteError."""
+        try:
+            return self.sources.find(page_id, language) if self.sources is not None else None
+        except OSError as error:
+            raise _unreadable(error) from None
 
     def read_prose(self, file: _Page, problem: str) -> _Read | None:
         """Find the prose of a page, or say why there is none; ``problem`` is that of its bytes."""
@@ -366,6 +385,10 @@ _OTHER_VERSION = "it belongs to a version of its own"
 _OWN_FOLDER = "it is in a folder of the generator's own"
 _NOT_FOUND = "it is shown where there is no page"
 _CUT_OFF = "the file ends before its prose does. Build the site again"
+_OPEN = (
+    "the file ends without </html>, which other pages have. Build the site again, or leave the"
+    " file out: --exclude"
+)
 _NO_CONTENT = (
     "the page has no main content: no <main>, no role=main, and not just one <article>. Name the"
     " element that holds it (--content), or leave the page out (--exclude)"
@@ -493,29 +516,51 @@ def _survey(site: Path) -> _Survey:
     files = sorted(_list_pages(site))
     if not files:
         raise SiteError(f"there is no HTML file in {name_path(site)}")
-    marked, cut_off, noindex = set(), set(), set()
+    marked, cut_off, opened, noindex = set(), set(), set(), set()
     for path in files:
-        raw = _read(site / path)
-        if _MARK.search(raw):
-            text = decode_html(raw)[0]
+        text = decode_html(_read(site / path))[0]
+        mark = _MARK.search(text)
+        if mark and _is_shown(text, mark.start()):
             if find_region_span(text) is not None:
                 marked.add(path)
             elif find_region_span(text + END) is not None:
                 cut_off.add(path)
-        if any(_NOINDEX.search(tag) for tag in _ROBOTS.findall(raw)):
+        if not _CLOSED.search(text[-_LAST_CHARACTERS:]):
+            opened.add(path)
+        if _ROBOTS.search(text) and _NOINDEX.search(HtmlPage(text).read_head().robots):
             noindex.add(path)
+    # What all pages lack says nothing of one of them.
     if len(noindex) == len(files):
-        noindex.clear()  # so it says nothing of one of them
-    sets = map(frozenset, (marked, cut_off, noindex, _find_versions(site)))
+        noindex.clear()
+    if len(opened) == len(files):
+        opened.clear()
+    sets = map(frozenset, (marked, cut_off, opened, noindex, _find_versions(site)))
     return _Survey(files, *sets)
 
 
+def _is_shown(text: str, place: int) -> bool:
+    """Whether a place in a page is neither in a comment nor in a script."""
+    return not any(
+        text.rfind(begin, 0, place) > text.rfind(end, 0, place)
+        for begin, end in (("<!--", "-->"), ("<script", "</script"))
+    )
+
+
 def _list_pages(site: Path) -> Iterator[str]:
-    for here, folders, names in os.walk(site):
+    def refuse(error: OSError) -> None:
+        raise _unreadable(error) from None
+
+    for here, folders, names in os.walk(site, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
-            if name.endswith(".html") and not name.startswith("."):
-                yield Path(here, name).relative_to(site).as_posix()
+            path = Path(here, name)
+            if name.endswith(".html") and not name.startswith(".") and not _is_device(path):
+                yield path.relative_to(site).as_posix()
+
+
+def _is_device(path: Path) -> bool:
+    """Whether reading a path would wait for somebody to write."""
+    return path.exists() and not path.is_file()
 
 
 def _find_versions(site: Path) -> frozenset[str]:
@@ -532,7 +577,11 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise SiteError(f"{name_path(path)} cannot be read: {error.strerror}") from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: OSError) -> SiteError:
+    return SiteError(f"{name_path(error.filename)} cannot be read: {error.strerror}")
 
 
 def _page_id(path: str) -> str:

@@ -69,7 +69,7 @@ class Sources:
     """The folder of sources of a site.
 
     ``roots`` are further folders in which included files are looked for, ``pages`` the page
-    ids that the paths of the published pages give.
+    ids that the paths of the published pages give. What cannot be read raises OSError.
     """
 
     def __init__(self, folder: Path, roots: Sequence[Path], pages: Collection[str]) -> None:
@@ -132,7 +132,10 @@ class Sources:
 
 
 def _list_sources(folder: Path) -> Iterator[str]:
-    for here, folders, names in os.walk(folder):
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for here, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if os.path.splitext(name)[1] in _SUFFIXES:  # noqa: PTH122

@@ -203,10 +203,11 @@ def _make_edit(
 ) -> Edit | str:
     """Make the edit of one heading, or give the reason why there is none."""
     found, place = heading.found, heading.place
+    told_id = "section-id" if heading.secret else section_id
     if page.file is None and place.via is None:
         return "the page is made by a plugin, not by a file"
     if heading.number is None or (found is not None and found.sign.startswith("<")):
-        return f'it is written as HTML. Write: <h{heading.level} id="{section_id}">'
+        return f'it is written as HTML. Write: <h{heading.level} id="{told_id}">'
     if found is None or heading.written is None:
         return (
             "it stands in no line of the file as it is published: this line brings it in, or a"
@@ -215,8 +216,7 @@ def _make_edit(
     new = write_id(found, heading.written, section_id, syntax)
     if new is None:
         return (
-            "an id at the end of this line might not be read as one."
-            f" Write by hand: <#{section_id}>"
+            f"an id at the end of this line might not be read as one. Write by hand: <#{told_id}>"
         )
     return Edit(file, place.line - 1, found.source, new, section_id, place, heading.told)
 

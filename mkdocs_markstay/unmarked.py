@@ -8,6 +8,16 @@ from __future__ import annotations
 MAINS = ("main", '[role="main"]')
 """CSS selectors of the element that holds the main content of a page, the better one first."""
 
+NOT_SHOWN = (
+    "[hidden]",
+    '[style*="display:none"]',
+    '[style*="display: none"]',
+    '[aria-hidden="true"]',
+    "noscript",
+    "template",
+)
+"""CSS selectors of elements that are no main content, nor is anything in them."""
+
 ARTICLE = "article"
 """The element for what stands for itself: the prose, or the teaser of another page."""
 

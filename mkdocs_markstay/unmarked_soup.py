@@ -16,7 +16,15 @@ from bs4.element import PreformattedString, Tag
 from soupsieve import SelectorSyntaxError
 
 from mkdocs_markstay.extract_soup import extract_element, remove_furniture
-from mkdocs_markstay.unmarked import ARTICLE, CASES, CLASSES, HEADINGS, PANELS, WRAPPER
+from mkdocs_markstay.unmarked import (
+    ARTICLE,
+    CASES,
+    CLASSES,
+    HEADINGS,
+    NOT_SHOWN,
+    PANELS,
+    WRAPPER,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -31,6 +39,7 @@ class UnmarkedPage:
 
     def __init__(self, html: str) -> None:
         self._soup = BeautifulSoup(html, "html5lib", multi_valued_attributes=None)
+        self._hidden = {id(tag) for tag in self._soup.select(", ".join(NOT_SHOWN))}
         shown = list(_descend(self._soup, closed="template"))
         # An `id` makes an anchor, and the `name` of a link where no `id` is the same.
         self._ids = Counter(_value(tag, "id") for tag in shown if tag.has_attr("id"))
@@ -49,7 +58,7 @@ class UnmarkedPage:
         ``opens`` and ``furniture`` are as for `extract_soup.extract`.
         """
         try:
-            top = self._soup.select_one(selector)
+            top = next(filter(self._is_shown, self._soup.select(selector)), None)
         except SelectorSyntaxError:
             return None
         if top is None:
@@ -75,6 +84,9 @@ class UnmarkedPage:
                 left.discard(section_id)
         self._unpack((heading.tag for heading in headings if id(heading.tag) in kept), top)
         return extract_element(top, opens)
+
+    def _is_shown(self, tag: Tag) -> bool:
+        return not any(id(each) in self._hidden for each in (tag, *tag.parents))
 
     def _unpack(self, headings: Iterable[Tag], top: Tag) -> None:
         """Take headings out of elements in which there is nothing else."""

@@ -174,8 +174,9 @@ def _find_sources(docs: Path) -> Iterator[str]:
     """Find the Markdown files in the docs folder, `/`-separated and relative to it."""
     for folder, _, names in os.walk(docs):  # as Zensical, into no linked folder
         for name in names:
-            if name.endswith(".md"):
-                yield Path(folder, name).relative_to(docs).as_posix()
+            path = Path(folder, name)
+            if name.endswith(".md") and path.is_file():
+                yield path.relative_to(docs).as_posix()
 
 
 def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:

@@ -564,6 +564,60 @@ def test_titles(tmp_path: Path) -> None:
     assert data["sections"][0]["path"] == ["Home", "X"]
 
 
+# -- what is not shown
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<main hidden>{}</main>",
+        "<div hidden><main>{}</main></div>",
+        "<noscript><main>{}</main></noscript>",
+        '<div style="display:none"><main>{}</main></div>',
+        '<div aria-hidden="true"><main>{}</main></div>',
+        "<template><main>{}</main></template>",
+    ],
+)
+def test_what_is_not_shown_is_no_main_content(hidden: str, tmp_path: Path) -> None:
+    hidden = hidden.format('<h1>A</h1><h2 id="a">A</h2><p>SECRET</p>')
+    files = {
+        "site/index.html": page("<h1>B</h1><p>shown</p>").replace("<main>", f"{hidden}<main>"),
+        "site/c.html": page(f"<article hidden>{hidden}</article><h1>C</h1><p>shown too</p>"),
+    }
+    data = make(tmp_path, files)
+    assert [row["text"] for row in data["passages"]] == ["shown too", "shown"]
+    assert data["sections"] == []
+
+
+@pytest.mark.parametrize("around", ["<script>var t = '{}'</script>", "<!-- {} -->"])
+def test_marks_that_are_not_in_the_page_are_none(around: str, tmp_path: Path) -> None:
+    files = {
+        "site/index.html": page("<h1>A</h1><p>x</p>" + around.format(f"{BEGIN}y{END}")),
+        "site/b.html": page("<h1>B</h1><p>z</p>"),
+    }
+    assert [row["text"] for row in make(tmp_path, files)["passages"]] == ["z", "x"]
+
+
+def test_robots_are_told_by_elements(tmp_path: Path) -> None:
+    tag = '<meta content="noindex" data-x="a>b" name="robots">'
+    files = {
+        "site/index.html": page("<h1>A</h1><p>x</p>", f"<!-- {tag} -->"),
+        "site/b.html": page("<h1>B</h1><p>y</p>", f"<script>'{tag}'</script>"),
+        "site/c.html": page("<h1>C</h1><p>z</p>", tag),
+        "site/d.html": page("<h1>D</h1><p>w</p>", tag).encode("utf-16"),
+    }
+    assert [row["text"] for row in make(tmp_path, files)["passages"]] == ["y", "x"]
+
+
+@pytest.mark.parametrize("name", ["b.html", "a.html"])
+def test_a_damaged_page_of_a_site_with_marks(name: str, tmp_path: Path) -> None:
+    content = {"b.html": "<!doctype html><html><head><title>B</ti", "a.html": ""}[name]
+    marked = f"<html><body>{BEGIN}<h1>A</h1><p>x</p>{END}</body></html>"
+    write(tmp_path, {"site/index.html": marked, f"site/{name}": content})
+    ran = run(tmp_path)
+    assert (ran.code, ran.places) == (1, [f"site/{name}:1 error cut-off"])
+
+
 # -- bad input
 
 
@@ -574,6 +628,9 @@ def test_titles(tmp_path: Path) -> None:
         ("a.html", page("<h1>A</h1><p>x").split("</p>")[0].split("</main")[0], "site/a.html:1 error cut-off"),
         ("a.html", page("<h1>A</h1>") + '<p class="x', "site/a.html:1 error cut-off"),
         ("a.html", f"<html><body><main>{BEGIN}<h1>A</h1><p>x", "site/a.html:1 error cut-off"),
+        ("a.html", '<!DOCTYPE html><body><div role="main"><h1>A</h1><p>half of', "site/a.html:1 error cut-off"),
+        ("a.html", "<!doctype html><html><head><title>B</title></he", "site/a.html:1 error cut-off"),
+        ("a.html", "<html><main><h1>A</h1><p>x</p><!-- c <p>y</p></main>", "site/a.html:1 error cut-off"),
         ("a.html", "", "site/a.html:1 warning no-content"),
         ("a.html", b"\x89PNG\r\n\x1a\n\0\xff", "site/a.html:1 warning no-content"),
         ("a.html", "just text", "site/a.html:1 warning no-content"),
