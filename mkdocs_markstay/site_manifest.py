@@ -440,7 +440,6 @@ class _Chosen(NamedTuple):
 def _choose(read: _Read, options: SiteOptions) -> _Chosen:
     """Choose the headings that open sections, each with one of the ids that lead to it."""
     source = read.file.source
-    written = source.written if source else {}
     certain = source is not None and not options.explicit
     unknown = source is None and not read.marked and not options.explicit
     chosen = _Chosen(set(), {}, set(), unknown)
@@ -452,10 +451,11 @@ def _choose(read: _Read, options: SiteOptions) -> _Chosen:
         enforced = heading.level in options.levels and heading.of_tool is None
         explicit = options.explicit or (read.marked and not certain and enforced)
         anchors = [each for each in heading.anchors if each not in read.prose.repeated]
-        found = next((each for each in anchors if each in written), "")
+        lines = {each: source.find_line(each, heading.title) for each in anchors} if source else {}
+        found = next((each for each in anchors if lines.get(each) is not None), "")
         if found or (explicit and not is_title):
             found = found or next(iter(anchors), "")
-            chosen.lines.update({found: written.get(found, 1)} if found else {})
+            chosen.lines.update({found: lines.get(found) or 1} if found else {})
         elif not is_title and (unknown or heading.of_tool or not _is_slug(heading)):
             found = next(iter(anchors), "")
         else:

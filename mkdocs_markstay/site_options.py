@@ -73,6 +73,10 @@ def choose_options(path: Path | None, given: Mapping[str, Any]) -> SiteOptions:
     ``given`` has values for fields of `SiteOptions`; those that are empty change nothing, and
     what is to be left out is added. Raises OptionsError if options cannot be used.
     """
+    if path is not None and path.suffix == ".toml":
+        raise OptionsError(
+            f"the command reads no {path.name}. Name what is needed of it: --publication, --sources"
+        )
     options = _read_options(path) if path is not None else SiteOptions()
     chosen = {name: value for name, value in given.items() if value}
     chosen["exclude"] = (*options.exclude, *given.get("exclude", ()))

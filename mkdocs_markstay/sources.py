@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from mkdocs_markstay.findings import name_path
+from mkdocs_markstay.headings import fill_in
 from mkdocs_markstay.identity import page_id_from_source
 from mkdocs_markstay.includes import IncludedFiles, find_directives
 from mkdocs_markstay.locate import find_candidates
@@ -43,6 +44,9 @@ _WRITTEN = (
     re.compile(r"^[ \t>]*\{:?[^{}#\n]*#(?=([\w.:-]+))\1[^{}\n]*\}[ \t]*$", re.MULTILINE),
     re.compile(r"\{/\*\s*#([\w.:-]+)\s*\*/\}"),  # MDX
 )
+_FILLED_IN = re.compile(r"<#[^<>]*\{\{[^<>]*>\Z")
+# Addresses of links, attributes, HTML.
+_NOT_IN_TITLE = re.compile(r"\]\([^()]*\)|\{[^{}]*\}|<[^<>]*>")
 # What Sphinx makes of the name of a label.
 _NOT_IN_LABEL = re.compile(r"[^a-z0-9]+")
 
@@ -53,7 +57,9 @@ class PageSource:
 
     ``source`` is its path in the folder of sources, ``path`` is what a person can open.
     ``headings`` maps ids at the end of headings to their lines (from 1), ``written`` all ids
-    that stand in the file or in one that it includes. ``title`` is that of the front matter.
+    that stand in the file or in one that it includes. ``templates`` are headings with ids that
+    macros fill in: what can come of each, and its line; ``plain`` are the letters of other
+    headings. ``title`` is that of the front matter.
     """
 
     source: str
@@ -63,6 +69,16 @@ class PageSource:
     findings: Sequence[Finding] = ()
     headings: Mapping[str, int] = field(default_factory=dict)
     written: Mapping[str, int] = field(default_factory=dict)
+    templates: Sequence[tuple[re.Pattern[str], int]] = ()
+    plain: frozenset[str] = frozenset()
+
+    def find_line(self, section_id: str, title: str) -> int | None:
+        """Find where somebody wrote the id of a published heading; None if nowhere."""
+        known = section_id in self.written or not self.templates
+        if known or _letters(title) in self.plain:
+            return self.written.get(section_id)
+        text = f"{title} <#{section_id}>"
+        return next((line for made, line in self.templates if made.fullmatch(text)), None)
 
 
 class Sources:
@@ -120,6 +136,7 @@ class Sources:
         options = read_page_options(meta, whole)
         title = meta.get("title")
         headings, written = _find_ids(whole)
+        templates, plain = _find_templates(whole)
         return PageSource(
             source,
             path,
@@ -128,6 +145,8 @@ class Sources:
             (*findings, *options.findings),
             headings,
             written,
+            templates,
+            plain,
         )
 
 
@@ -177,6 +196,29 @@ def _find_ids(source: Source) -> tuple[dict[str, int], dict[str, int]]:
             if section_id:
                 written.setdefault(section_id, line)
     return headings, written
+
+
+def _find_templates(
+    source: Source,
+) -> tuple[list[tuple[re.Pattern[str], int]], frozenset[str]]:
+    """Find headings at whose end an id is filled in, and the letters of all others."""
+    if "<#" not in source.body or "{{" not in source.body:
+        return [], frozenset()
+    templates, plain = [], set()
+    for candidate in find_candidates(source.body):
+        if candidate.doubt > 1:
+            continue
+        made = fill_in(candidate.text) if _FILLED_IN.search(candidate.text) else None
+        if made is None:
+            plain.add(_letters(read_heading(candidate.text).title))
+        else:
+            templates.append((made, candidate.line + 1 + source.offset))
+    return templates, frozenset(plain)
+
+
+def _letters(title: str) -> str:
+    """Reduce a title, as written or as published, to what both have."""
+    return "".join(filter(str.isalnum, _NOT_IN_TITLE.sub("", title))).casefold()
 
 
 def _heading_id(candidate: Candidate) -> str:

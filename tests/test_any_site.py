@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -352,6 +353,18 @@ def test_an_id_behind_a_fence_in_a_fence(tmp_path: Path) -> None:
     assert sections(make(tmp_path, files, "--sources", "docs")) == expected
 
 
+def test_ids_that_a_loop_fills_in(tmp_path: Path) -> None:
+    html = '<h1>A</h1><h2 id="carp">Carp</h2><p>x</p><h2 id="old-tench">Tench</h2><h2 id="end-x">End x</h2><p>y</p>'
+    loop = "{% for f in fish %}\n## {{ f }} <#{{ f|lower }}>\n{% endfor %}\n"
+    files = {
+        "site/index.html": page(html),
+        "docs/index.md": f"# A\n\n{loop}\n## *End* [x](y)\n",
+    }
+    data = make(tmp_path, files, "--sources", "docs")
+    found = {row["referent"]: (row["generated"], row["line"]) for row in data["sections"]}
+    assert found == {"index#carp": (False, 4), "index#old-tench": (False, 4)}
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_translations(language: str, tmp_path: Path) -> None:
     """Whatever the language of the command is, the pages of the home page's language have it."""
@@ -564,6 +577,21 @@ def test_titles(tmp_path: Path) -> None:
     assert data["sections"][0]["path"] == ["Home", "X"]
 
 
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    write(tmp_path, {"site/index.html": page("<h1>A</h1><p>x</p>"), "zensical.toml": "[project]\n"})
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").symlink_to("gone.md")
+    ran = run(tmp_path, "--sources", "docs")
+    assert (ran.code, ran.err) == (
+        2,
+        "mkdocs-markstay: docs/index.md cannot be read: No such file or directory\n",
+    )
+    ran = run(tmp_path, "-f", "zensical.toml")
+    assert (ran.code, "reads no zensical.toml" in ran.err) == (2, True)
+    os.mkfifo(tmp_path / "site" / "pipe.html")
+    assert run(tmp_path).code == 0
+
+
 # -- what is not shown
 
 
@@ -600,7 +628,7 @@ def test_marks_that_are_not_in_the_page_are_none(around: str, tmp_path: Path) ->
 
 def test_robots_are_told_by_elements(tmp_path: Path) -> None:
     tag = '<meta content="noindex" data-x="a>b" name="robots">'
-    files = {
+    files: dict[str, str | bytes] = {
         "site/index.html": page("<h1>A</h1><p>x</p>", f"<!-- {tag} -->"),
         "site/b.html": page("<h1>B</h1><p>y</p>", f"<script>'{tag}'</script>"),
         "site/c.html": page("<h1>C</h1><p>z</p>", tag),
