@@ -192,7 +192,7 @@ def _check_unique(
         # A file that is included twice: the second inclusion is the later place.
         place = heading.place
         if place.via and (place.path, place.line) == (first.place.path, first.place.line):
-            place = place.via
+            place, repair = place.via, "Include the file once in a page"
         yield _finding(
             heading,
             "duplicate-id",

@@ -501,3 +501,14 @@ def test_loggers_are_those_of_mkdocs() -> None:
     from mkdocs_markstay import plugin  # noqa: PLC0415
 
     assert plugin.log is logging.getLogger("mkdocs.plugins.markstay")
+
+
+def test_a_file_that_is_included_twice(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "docs/index.md": '# A\n\n--8<-- "inc/p.md"\n\nText.\n\n--8<-- "inc/p.md"\n',
+        "inc/p.md": "## Part <#part>\n",
+    }
+    snippets = {"pymdownx.snippets": {"base_path": [str(tmp_path)]}}
+    built = build_site(tmp_path, Site(files, extensions=(snippets,)))
+    assert built.places == ["docs/index.md:7 duplicate-id"]
+    assert built.findings[0].message.endswith(". Include the file once in a page")
