@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.findings import Finding, name_command, name_path
+from mkdocs_markstay.findings import PERMANENCE_CODES, Finding, name_command, name_path
 from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ NAME = "markstay.baseline"
 """The file, beside the configuration of the site."""
 
 _RATCHETED = ("error", "warning")
+_NO_DEBTS = ("bad-baseline", *PERMANENCE_CODES)
 
 
 class Debt(NamedTuple):
@@ -107,7 +108,7 @@ class Baseline:
         found = Counter(
             self._debt_of(finding)
             for finding in findings
-            if (finding.level in _RATCHETED or finding.debt) and finding.code != "bad-baseline"
+            if (finding.level in _RATCHETED or finding.debt) and finding.code not in _NO_DEBTS
         )
         self.debts = self.debts & found if prune else found
         self.begin()

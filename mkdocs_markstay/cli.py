@@ -3,49 +3,42 @@
 What a command needs is imported when it runs, so that each is quick.
 """
 
-# ruff: noqa: PLC0415, PTH100, PTH110
+# ruff: noqa: PLC0415, PTH100
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
-import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mkdocs_markstay import __version__
+from mkdocs_markstay.cli_register import lock, move, rename, resolve, retire
+from mkdocs_markstay.cli_tools import (
+    config_option,
+    count,
+    errors,
+    fail,
+    find_config,
+    format_option,
+    inspect,
+    print_findings,
+    print_if_not_configured,
+    within,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mkdocs_markstay.check_site import Verdict
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import Inspection, RenderedPage
     from mkdocs_markstay.stamp_plan import Choice
 
-# As in mkdocs_markstay.formats, which takes time to import.
-_FORMATS = ("text", "json", "github", "sarif")
 
 _FOLDER = click.Path(exists=True, file_okay=False)
 
-_config_file = click.option(
-    "-f",
-    "--config-file",
-    type=click.Path(exists=True, dir_okay=False),
-    help="The site's configuration. Default: mkdocs.yml in this folder, else zensical.toml.",
-)
-_format = click.option(
-    "--format",
-    "style",
-    type=click.Choice(_FORMATS),
-    default="text",
-    show_default=True,
-    help="How findings are written.",
-)
 _paths = click.argument("paths", nargs=-1, type=click.Path(exists=True), metavar="[PATH]...")
 
 
@@ -116,7 +109,7 @@ def verify(site: Path) -> None:
 @click.option("--publication", metavar="NAME", help="Names the corpus in every chunk id.")
 @click.option("--site-url", metavar="URL", help="The address of the site.")
 @click.option("--language", metavar="CODE", help="The language of the site.")
-@_format
+@format_option
 def manifest(
     site: Path,
     config_file: Path | None,
@@ -143,26 +136,26 @@ def manifest(
         options = choose_options(config_file, given)
         made = read_site(site, options)
     except (OptionsError, SiteError) as error:
-        _fail(str(error))
+        fail(str(error))
     with closing(made):
         findings = judge([*made.findings, *check_free(folder)], options.severities)
-        _print_findings(join_left_out(findings, site) if style == "text" else findings, style)
+        print_findings(join_left_out(findings, site) if style == "text" else findings, style)
         if findings:
             click.echo(summarize(findings), err=True)
         if any(found.level == "error" for found in findings):
             raise SystemExit(1)
         if not made.pages:
-            _fail(f"there is no page of prose in {site}, so nothing is written")
+            fail(f"there is no page of prose in {site}, so nothing is written")
         try:
             made.write(folder)
         except OSError as error:
-            _fail(f"the manifest cannot be written: {error}")
+            fail(f"the manifest cannot be written: {error}")
         click.echo(f"{name_path(folder)}: {made.writer.summary()}", err=True)
         if made.sourceless:
-            pages = _count(made.sourceless, "page")
+            pages = count(made.sourceless, "page")
             click.echo(f"no source was found of {pages} of {made.pages}", err=True)
         if made.unknown:
-            pages = _count(made.unknown, "page")
+            pages = count(made.unknown, "page")
             click.echo(
                 f"nothing tells who wrote the section ids of {pages}, so they are marked as"
                 " generated. Name the sources (--sources), or say that all ids were written"
@@ -172,9 +165,9 @@ def manifest(
 
 
 @main.command()
-@_config_file
+@config_option
 @_paths
-@_format
+@format_option
 @click.option("--strict", is_flag=True, help="Warnings fail, too, as in `mkdocs build --strict`.")
 @click.option("--no-cache", is_flag=True, help="Render all pages, and keep nothing.")
 def check(
@@ -186,14 +179,14 @@ def check(
     HTML. With PATHs, only findings in these files and folders are told.
     """
     verdict = _check(config_file, strict=strict, cache=not no_cache)
-    findings = _within(verdict.findings, paths)
-    _print_findings(findings, style)
+    findings = within(verdict.findings, paths)
+    print_findings(findings, style)
     _print_summary(findings, verdict)
     _exit(findings, verdict)
 
 
 @main.command()
-@_config_file
+@config_option
 @click.option("--prune", is_flag=True, help="Only take out what is repaired; add nothing.")
 def baseline(config_file: str | None, prune: bool) -> None:
     """Record today's findings, so that only new ones fail.
@@ -204,24 +197,24 @@ def baseline(config_file: str | None, prune: bool) -> None:
     from mkdocs_markstay.baseline import Baseline
 
     verdict = _check(config_file)
-    debts = Baseline(_find_config(config_file))
+    debts = Baseline(find_config(config_file))
     debts.read()
     if prune and debts.findings and not debts.debts:
-        _fail(f"{debts.shown} is no baseline, so nothing is taken out of it")
+        fail(f"{debts.shown} is no baseline, so nothing is taken out of it")
     before = debts.debts.total()
     debts.take(verdict.findings, prune=prune)
     try:
         debts.write()
     except OSError as error:
-        _fail(f"{debts.shown} cannot be written: {error.strerror}")
-    after = _count(debts.debts.total(), "old finding")
+        fail(f"{debts.shown} cannot be written: {error.strerror}")
+    after = count(debts.debts.total(), "old finding")
     click.echo(f"{debts.shown}: {after} (before: {before})")
-    _print_if_not_configured(configured=verdict.configured)
+    print_if_not_configured(configured=verdict.configured)
 
 
 @main.command()
-@_config_file
-@_format
+@config_option
+@format_option
 @click.option(
     "--original",
     type=click.Path(exists=True, file_okay=False),
@@ -243,34 +236,34 @@ def parity(
     from mkdocs_markstay.inspection import Inspection
     from mkdocs_markstay.translations import compare_languages, compare_trees
 
-    path = _find_config(config_file)
+    path = find_config(config_file)
     run, first = Inspection(), Inspection()
-    with _errors():
-        _inspect(path, run, docs_dir=translation and os.path.abspath(translation))
+    with errors():
+        inspect(path, run, docs_dir=translation and os.path.abspath(translation))
         if original:
-            _inspect(path, first, docs_dir=os.path.abspath(original))
+            inspect(path, first, docs_dir=os.path.abspath(original))
     settings = run.settings
     assert settings is not None
     # What is not in the docs folder of the site cannot be stamped.
     stamp = "" if translation else settings.rules.stamp
     if original:
         folder = name_path(original)
-        count, found = compare_trees(first.reports, run.reports, stamp, folder)
+        pages, found = compare_trees(first.reports, run.reports, stamp, folder)
         why = f"no page has an original with the same path in {folder}"
     else:
-        count, found = compare_languages(run.reports, settings.default_language, {}, stamp)
+        pages, found = compare_languages(run.reports, settings.default_language, {}, stamp)
         why = "no page has a translation. Name the docs folder of the originals: --original"
-    if not count:
-        _fail(why)
+    if not pages:
+        fail(why)
     judged = judge([*found.unnamed, *found.others], settings.levels)
-    _print_findings(judged, style)
-    click.echo(f"{summarize(judged)} ({_count(count, 'translated page')})", err=True)
-    _print_if_not_configured(configured=settings.configured)
+    print_findings(judged, style)
+    click.echo(f"{summarize(judged)} ({count(pages, 'translated page')})", err=True)
+    print_if_not_configured(configured=settings.configured)
     raise SystemExit(1 if judged else 0)
 
 
 @main.command()
-@_config_file
+@config_option
 @_paths
 @click.option(
     "--syntax",
@@ -306,13 +299,13 @@ def stamp(
     from mkdocs_markstay.stamp_site import StampOptions, stamp_site
 
     if fresh and original:
-        _fail("--fresh and --from cannot be used together")
+        fail("--fresh and --from cannot be used together")
     if original and Path(original).is_file() and [Path(each).is_file() for each in paths] != [True]:
-        _fail(f"{original} is the original of one page. Name that page, too: PATH")
-    path = _find_config(config_file)
+        fail(f"{original} is the original of one page. Name that page, too: PATH")
+    path = find_config(config_file)
     options = StampOptions(tuple(map(Path, paths)), syntax, _choose(path, original, fresh=fresh))
-    with _errors():
-        stamps = stamp_site(path, options, _inspect)
+    with errors():
+        stamps = stamp_site(path, options, inspect)
     if write:
         stamps.write()
     else:
@@ -323,9 +316,9 @@ def stamp(
         click.echo(found, err=not write)
     for missed, reason in stamps.missed.items():
         click.echo(f"{missed} {reason}", err=True)
-    what = f"{_count(stamps.ids, 'id')} in {_count(len(stamps.files), 'file')}"
+    what = f"{count(stamps.ids, 'id')} in {count(len(stamps.files), 'file')}"
     click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
-    _print_if_not_configured(configured=stamps.settings.configured)
+    print_if_not_configured(configured=stamps.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in stamps.findings))
 
 
@@ -338,7 +331,7 @@ def _choose(
     if original:
 
         def inspect_other(docs: Path, run: Inspection) -> None:
-            _inspect(path, run, docs_dir=os.path.abspath(docs))
+            inspect(path, run, docs_dir=os.path.abspath(docs))
 
         return Originals(Path(original), inspect_other).choose
 
@@ -350,82 +343,12 @@ def _choose(
     return choose
 
 
-# -- what the commands share
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
-
-
-def _find_config(config_file: str | None) -> str:
-    from mkdocs_markstay.findings import CONFIG_FILES
-
-    if config_file is not None:
-        return config_file
-    for name in CONFIG_FILES:
-        if os.path.exists(name):
-            return name
-    return _fail(
-        "there is no mkdocs.yml in this folder, and no zensical.toml."
-        " Name it: -f path/to/mkdocs.yml"
-    )
-
-
 def _check(config_file: str | None, *, strict: bool = False, cache: bool = True) -> Verdict:
     from mkdocs_markstay.check_site import check_site
 
-    path = _find_config(config_file)
-    with _errors():
-        return check_site(path, _inspect, strict=strict, cache=cache)
-
-
-def _inspect(config_file: str, run: Inspection, **overrides: Any) -> None:
-    from mkdocs_markstay.site_kind import is_properdocs, is_zensical
-
-    if is_zensical(config_file):
-        from mkdocs_markstay.zensical_site import inspect_site
-    elif is_properdocs(config_file):
-        from mkdocs_markstay.properdocs_site import inspect_site
-    else:
-        from mkdocs_markstay.plugin import inspect_site
-    # All modules are imported by now, and last. Not looking at them each time the garbage of
-    # a page is collected makes the rendering of a site about a twentieth faster. As much is
-    # saved by not taking apart what is left of all pages when Python ends.
-    gc.freeze()
-    atexit.register(gc.freeze)
-    try:
-        inspect_site(config_file, run, **overrides)
-    finally:
-        gc.unfreeze()
-
-
-def _within(findings: Sequence[Finding], paths: tuple[str, ...]) -> list[Finding]:
-    """Keep the findings in these files and folders, or in what they include."""
-    if not paths:
-        return list(findings)
-    wanted = [os.path.realpath(path) for path in paths]
-
-    def is_wanted(path: str) -> bool:
-        real = os.path.realpath(path)
-        return any(real == each or real.startswith(each + os.sep) for each in wanted)
-
-    return [
-        found
-        for found in findings
-        if is_wanted(found.path) or (found.via and is_wanted(found.via.rpartition(":")[0]))
-    ]
-
-
-def _print_findings(findings: Sequence[Finding], style: str) -> None:
-    from mkdocs_markstay.findings import without_many_debts
-
-    if style == "text":
-        for found in without_many_debts(findings):
-            click.echo(found)
-        return
-    from mkdocs_markstay.formats import format_findings
-
-    click.echo(format_findings(findings, style, __version__).encode(), nl=False)
+    path = find_config(config_file)
+    with errors():
+        return check_site(path, inspect, strict=strict, cache=cache)
 
 
 def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
@@ -434,14 +357,9 @@ def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
     parts = [summarize(findings)]
     if verdict.debts:
         parts.append(verdict.debts)
-    pages = _count(verdict.pages, "page")
+    pages = count(verdict.pages, "page")
     click.echo(f"{'; '.join(parts)} ({pages}, {verdict.rendered} rendered now)", err=True)
-    _print_if_not_configured(configured=verdict.configured)
-
-
-def _print_if_not_configured(*, configured: bool) -> None:
-    if not configured:
-        click.echo("the configuration of the site does not name markstay yet", err=True)
+    print_if_not_configured(configured=verdict.configured)
 
 
 def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
@@ -449,17 +367,5 @@ def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
     raise SystemExit(any(found.level in failing for found in findings))
 
 
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Tell a person why a command cannot go on."""
-    from mkdocs_markstay.inspection import InspectionError
-
-    try:
-        yield
-    except (InspectionError, OSError) as error:  # there may be no room for temporary files
-        _fail(str(error))
-
-
-def _fail(message: str) -> NoReturn:
-    click.echo(f"mkdocs-markstay: {message}", err=True)
-    sys.exit(2)
+for _command in (lock, move, rename, resolve, retire):
+    main.add_command(_command)

@@ -36,6 +36,8 @@ _PLAIN_LIST = re.compile(
     re.VERBOSE,
 )
 _PLAIN_TEXT = re.compile(r"(?:[^\W_]|[ .,|{}-])*")
+# An id in any spelling: `#id` in angles or braces, `id=` in braces or tags.
+_ID_IN_LINE = r"(?<=#){0}(?![\w.:-])|(?<=\bid=[\"']){0}(?=[\"'])|(?<=\bid=){0}(?=[\s>}}])"
 _LINE_END = re.compile(rb"(\r\n|\n|\r)")
 _LINE_OF_DIFF = re.compile(r"[^\n]*\n|[^\n]+")
 _BOM = b"\xef\xbb\xbf"
@@ -91,6 +93,15 @@ def write_id(
         if after is not None and after.section_id == section_id and _is_same(before, after):
             return line[:start] + spelled + tail
     return None
+
+
+def replace_id(line: str, old: str, new: str) -> str:
+    """Write another id in the place of the one at the end of a heading's line.
+
+    Returns the line, "" if ``old`` does not stand in it as an id.
+    """
+    ids = list(re.finditer(_ID_IN_LINE.format(re.escape(old)), line))
+    return line[: ids[-1].start()] + new + line[ids[-1].end() :] if ids else ""
 
 
 def _split(text: str, *, hashes: bool) -> tuple[str, str]:

@@ -38,6 +38,17 @@ CODES: dict[str, str] = {
     "parity-missing": "warning",
     "parity-extra": "warning",
     "parity-order": "warning",
+    # what was published, against the register
+    "lost-referent": "error",
+    "published-again": "error",
+    "dead-end": "error",
+    "alias-taken": "error",
+    "address-taken": "error",
+    "redirected-twice": "error",
+    "unregistered": "error",
+    "bad-register": "error",
+    "register-conflict": "error",
+    "register-duplicate": "warning",
     # what `stamp` could not or would not write
     "not-stamped": "warning",
     "not-written": "error",
@@ -62,6 +73,20 @@ CODES: dict[str, str] = {
     "digest-wrong": "error",
 }
 """Every finding code and its default level. Codes are promises: see ``docs/findings.md``."""
+
+PERMANENCE_CODES = (
+    "lost-referent",
+    "published-again",
+    "dead-end",
+    "alias-taken",
+    "address-taken",
+    "redirected-twice",
+    "unregistered",
+    "bad-register",
+    "register-conflict",
+    "register-duplicate",
+)
+"""The codes that the option `permanence` is about. No baseline takes them."""
 
 CONFIG_FILES = (
     "properdocs.yml",

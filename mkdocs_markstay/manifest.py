@@ -50,6 +50,8 @@ _PART_OF = {"pages": "page", "sections": "sections", "passages": "passages"}
 class ManifestWriter:
     """Collects the records of pages and writes the manifest.
 
+    ``redirects`` and ``retired`` say what became of old referents.
+
     Only an index is kept in memory. Pages are told apart by URL; a page that is
     added again replaces its older records.
     """
@@ -60,6 +62,8 @@ class ManifestWriter:
         # url -> (sort key, where each part of the records begins, and the end)
         self._index: dict[str, tuple[tuple[str, str], tuple[int, ...]]] = {}
         self._urls: dict[tuple[str, str], str] = {}
+        self.redirects: list[Record] = []
+        self.retired: list[Record] = []
 
     def close(self) -> None:
         """Give the temporary file back."""
@@ -155,7 +159,11 @@ class ManifestWriter:
 
     def _json(self, header: Record) -> Iterator[bytes]:
         lines = [f'"{key}":{to_json(value)}' for key, value in header.items()]
-        yield ("{\n" + ",\n".join(lines)).encode()
+        yield ("{\n" + ",\n".join(lines)).encode("utf-8", "replace")
+        for key, rows in (("redirects", self.redirects), ("retired", self.retired)):
+            text = ",\n".join(map(to_json, rows))
+            text = f"\n{text}\n" if rows else ""
+            yield f',\n"{key}":[{text}]'.encode("utf-8", "replace")
         for part in ("pages", "sections", "passages"):
             yield f',\n"{part}":['.encode()
             separator = b"\n"

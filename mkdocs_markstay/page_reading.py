@@ -15,7 +15,7 @@ from mkdocs_markstay.page_report import PageReport, make_outline
 from mkdocs_markstay.page_source import check_derived_page_id, check_replaced, read_page_options
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.conversion import Conversion
@@ -88,6 +88,7 @@ def read_page(
         published=publishable,
         page_id=page_id,
         page_id_line=source.find_key("page_id"),
+        title="" if rendered.secret else _find_title(rendered.meta, headings),
         furniture=options.furniture,
         lines={h.published_id: h.line for h in headings if h.explicit and h.authored},
         # Slugs repeat the text that they are made from.
@@ -96,3 +97,10 @@ def read_page(
         findings=tuple(findings),
     )
     return report, headings
+
+
+def _find_title(meta: Mapping[str, Any], headings: Sequence[Heading]) -> str:
+    title = meta.get("title")
+    if isinstance(title, str):
+        return " ".join(title.split())
+    return next((h.told for h in headings if h.level == 1 and h.authored), "")

@@ -25,7 +25,8 @@ class PageReport:
     ``source`` and ``target`` are its paths in the docs folder and in the site, ``path``
     is what a person can open; ``published`` is False for a page that is not part of
     the manifest (left out, a draft, shown for lack of a translation), which has ``findings``
-    all the same. ``lines`` maps the section ids that the author wrote to their lines,
+    all the same. ``title`` is what its author calls it, "" if that is not known or not for all
+    to read. ``lines`` maps the section ids that the author wrote to their lines,
     ``slugs`` are the anchors that were made from the text of headings; ``outline`` has
     all headings of the author's. ``page_id_line`` is where the page id stands. ``shown``
     are further findings that only a page has that gets its place in the site: what is wrong
@@ -41,6 +42,7 @@ class PageReport:
     published: bool = False
     page_id: str = ""
     page_id_line: int = 1
+    title: str = ""
     furniture: tuple[str, ...] = ()
     lines: Mapping[str, int] = field(default_factory=dict)
     slugs: frozenset[str] = frozenset()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.carried_ids import carry_ids
+from mkdocs_markstay.edits import replace_id
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.matching import match_outlines
 from mkdocs_markstay.outlines import OutlineHeading, longest_run, positions_of_ids
@@ -15,7 +16,6 @@ from mkdocs_markstay.sectionids import read_heading, show
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-_ID_IN_LINE = r"(?<=#){0}(?![\w.:-])|(?<=\bid=[\"']){0}(?=[\"'])|(?<=\bid=){0}(?=[\s>}}])"
 # A heading as HTML, in whatever containers.
 _TAG_IN_LINE = re.compile(r"(?:[\s>*+-]|\d+[.)])*<h[1-6]\b", re.IGNORECASE)
 _LONG_LINE = 300
@@ -217,9 +217,7 @@ def _repair(heading: OutlineHeading, section_id: str) -> str:
     tag = _TAG_IN_LINE.match(source)
     line = ""
     if source and heading.section_id:
-        ids = list(re.finditer(_ID_IN_LINE.format(re.escape(heading.section_id)), source))
-        if ids:
-            line = source[: ids[-1].start()] + section_id + source[ids[-1].end() :]
+        line = replace_id(source, heading.section_id, section_id)
     elif source and not tag:
         line = f"{source} <#{section_id}>"
     if not line or not (tag or read_heading(line).section_id == section_id):

@@ -29,6 +29,7 @@ from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import (
     LEVELS,
+    PERMANENCE_CODES,
     Finding,
     judge,
     lower_errors,
@@ -52,9 +53,11 @@ from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
 from mkdocs_markstay.page_source import Source, decode, find_roots
 from mkdocs_markstay.parity import join_missing
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
+from mkdocs_markstay.permanence import Permanence
 from mkdocs_markstay.published import check_published, read_published
 from mkdocs_markstay.quiet import nothing_on_stdout
 from mkdocs_markstay.records import Page, Policy, Publication
+from mkdocs_markstay.register import NAME as REGISTER
 from mkdocs_markstay.rule_options import (
     OptionError,
     Patterns,
@@ -223,6 +226,9 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     parity = _Switch(tuple(_PARITY_LEVELS), default="warn")
     """What it is if a translation has other section ids than its original."""
 
+    permanence = _Switch(("off", "warn", "error"), default="error")
+    """What it is if something is not published any more that is in `markstay.lock`."""
+
     furniture = _Selectors(c.Type(str), default=[])
     """CSS selectors of further elements whose text is no passage text."""
 
@@ -270,6 +276,9 @@ class _Build:
     pages: dict[str, PageReport] = field(default_factory=dict)
     # The pages in the default language, by page id.
     originals: dict[str, PageReport] = field(default_factory=dict)
+    permanence: Permanence | None = None
+    # How many languages are to be built after the one that is being built.
+    languages_left: int = 0
     written: list[str] = field(default_factory=list)
     complete: bool = True
     # How many builds are under way: those of other languages run inside the first.
@@ -296,6 +305,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.path = ""
         self.text = ""
         self.body = ""
+        # Its content, while the marks are around it.
+        self.content: str | None = None
         # Its Markdown after other plugins, while it is without ids.
         self.markdown: str | None = None
 
@@ -389,6 +400,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             self._read_contents(self.inspection)
             self._take_known(self.inspection, files)
         self._join_pages()
+        if self.config.permanence != "off":
+            self._check_permanence(config, files)
         build.theme_ids = self._probe_theme(env, config, files)
         for state in build.pages.values():
             build.findings += check_theme(state.path, state.lines, build.theme_ids)
@@ -405,14 +418,32 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self._read_published()
         self._report(config)
 
+    @event_priority(LAST + 1)
+    def _on_post_build_pages(self, *, config: MkDocsConfig) -> None:
+        """Publish pages in the place of old ones, where no other plugin has put any."""
+        build, site = self._build, Path(config.site_dir)
+        kept = build.permanence
+        if kept is None:
+            return
+        build.findings += kept.find_written(site)
+        self._report(config)
+        try:
+            build.written += map(os.fspath, kept.write_pages(site, config.site_url or ""))
+        except OSError as error:
+            raise PluginError(f"markstay: an old address cannot be kept: {error}") from None
+
     @event_priority(LAST)
     def _on_post_build_last(self, *, config: MkDocsConfig) -> None:
         """Write the manifest, and verify the site if that is wanted."""
         build = self._build
+        folder = Path(config.site_dir)
+        kept = build.permanence
         build.depth -= 1
         if build.depth:
             return  # not the last language
-        folder = Path(config.site_dir)
+        if kept is not None:
+            followed = kept.followed
+            build.writer.redirects, build.writer.retired = followed.redirects, followed.retired
         if config.strict and _warnings_counted():
             # MkDocs is about to fail this build. What is there is of an older one.
             remove_manifest(folder)
@@ -428,6 +459,10 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         except OSError as error:
             raise PluginError(f"markstay: the manifest cannot be written: {error}") from None
         log.info("Passage manifest: %s", build.writer.summary())
+        if kept is not None and kept.wanted and (new := kept.count_new()) and build.complete:
+            log.info(
+                "markstay: %s has to be updated (%d). Run: %s", REGISTER, new, kept.register.command
+            )
         if debts := build.baseline.summarize(complete=not self.dirty):
             log.info("markstay: %s", debts)
         if self.config.verify:
@@ -437,7 +472,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             self._report(config)
         self._end()
 
-    on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_last)
+    on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_pages, _on_post_build_last)
 
     def on_build_error(self, *, error: Exception) -> None:
         """Say what was found until another plugin failed."""
@@ -544,16 +579,21 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     ) -> TemplateContext:
         """Put the marks around the page's prose."""
         del config, nav
-        if page.file.dest_uri in self._build.pages:
-            page.content = f"{BEGIN}{page.content or ''}{END}"
+        build = self._build
+        if page.file.dest_uri in build.pages:
+            content, before = page.content or "", ""
+            self.content = page.content
+            if build.permanence is not None:
+                content, before = build.permanence.complete(page.file.dest_uri, content)
+            page.content = f"{before}{BEGIN}{content}{END}"
         return context
 
     @event_priority(FIRST)
     def _on_post_page_first(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Link the manifest from the page's head, before a minifier takes the head away."""
         del config
-        if page.content and page.content.startswith(BEGIN):
-            page.content = page.content.removeprefix(BEGIN).removesuffix(END)
+        if page.content and page.content.endswith(END):
+            page.content = self.content
         if "json" not in self.config.formats:
             return output
         head = output.find("</head>")
@@ -574,7 +614,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if state is None:
             build.writer.discard(page.url)
         else:
-            build.published.append((output, _facts(page, state), state))
+            build.published.append((output, self._facts(page, state), state))
         if len(build.published) >= _PAGES_AT_ONCE:
             self._read_published()
         return output
@@ -792,6 +832,34 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         )
         build.findings = join_missing(build.findings, found)
 
+    def _check_permanence(self, config: MkDocsConfig, files: Files) -> None:
+        """Compare what is published with the register, once all languages are read."""
+        build = self._build
+        language = build.writer.publication.default_language
+        if build.permanence is None:
+            build.permanence = Permanence(
+                _config_file_of(config), language, directory_urls=config.use_directory_urls
+            )
+            build.languages_left = _count_other_languages(config)
+        else:
+            build.languages_left -= 1
+        kept = build.permanence
+        contents = {
+            file.dest_uri: file.page.content
+            for file in files.documentation_pages()
+            if file.page is not None
+        }
+        build.findings += kept.add_language(build.pages.values(), contents, _published_files(files))
+        build.findings += kept.check_redirects(*_find_redirects(config))
+        # A --dirty build reads some of the pages.
+        if not build.languages_left and (self.inspection is not None or not self.dirty):
+            unread = {target for target, content in contents.items() if content is None}
+            build.findings += kept.check()
+            if self.inspection is not None and kept.compared_texts:
+                # Which section is the nearest is told by the texts of all pages.
+                keys = (r.key for r in build.pages.values() if r.target in unread)
+                self.inspection.unprobed.update(keys)
+
     def _begin_page(self, inspection: Inspection, page: MkDocsPage) -> None:
         inspection.begin_page(
             page_key(page.file.src_uri, page.file.dest_uri), page.file.abs_src_path
@@ -861,9 +929,28 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             else:
                 build.writer.add(page.url, state.page_id, state.language, text)
 
+    def _facts(self, page: MkDocsPage, state: PageReport) -> Page:
+        """Give what the manifest says of a page."""
+        title = str(page.title or "").encode("utf-8", "replace").decode()
+        kept = self._build.permanence
+        return Page(
+            state.page_id,
+            " ".join(title.split()),
+            page.url,
+            state.language,
+            page.file.src_uri,
+            state.generated,
+            state.furniture,
+            state.lines,
+            aliases={} if kept is None else kept.aliases_of(state.page_id),
+            former_urls=() if kept is None else kept.former_urls_of(state.page_id, state.language),
+        )
+
     def _levels(self) -> dict[str, str]:
-        parity = dict.fromkeys(_PARITY_CODES, _PARITY_LEVELS[self.config.parity])
-        return {**parity, **self.config.findings}
+        levels = dict.fromkeys(_PARITY_CODES, _PARITY_LEVELS[self.config.parity])
+        if self.config.permanence == "warn":
+            levels |= dict.fromkeys(PERMANENCE_CODES, "warning")
+        return {**levels, **self.config.findings}
 
     def _report(self, config: MkDocsConfig) -> None:
         """Log the findings so far, and fail the build if they are errors."""
@@ -910,21 +997,6 @@ def _config_file_of(config: MkDocsConfig) -> str:
     return config.config_file_path or "mkdocs.yml"
 
 
-def _facts(page: MkDocsPage, state: PageReport) -> Page:
-    """Give what the manifest says of a page."""
-    title = str(page.title or "").encode("utf-8", "replace").decode()
-    return Page(
-        state.page_id,
-        " ".join(title.split()),
-        page.url,
-        state.language,
-        page.file.src_uri,
-        state.generated,
-        state.furniture,
-        state.lines,
-    )
-
-
 def _clean_slugs(plugin: BasePlugin[Any]) -> None:
     """Keep ids out of the addresses of blog posts, which Material makes from raw headings."""
     options: Any = getattr(plugin, "config", None) or {}
@@ -947,6 +1019,31 @@ def _ids_in_templates(folders: list[str]) -> set[str]:
         for path in Path(folder).rglob("*.html"):
             ids.update(find_ids(path.read_text(encoding="utf-8", errors="replace")))
     return ids
+
+
+def _count_other_languages(config: MkDocsConfig) -> int:
+    """Count the languages that mkdocs-static-i18n builds after the one that is being built."""
+    translations: Any = config.plugins.get("i18n")
+    current = getattr(translations, "current_language", None)
+    return sum(each != current for each in getattr(translations, "build_languages", ()))
+
+
+def _published_files(files: Files) -> set[str]:
+    excluded = {f.dest_uri for f in files if f.inclusion.is_excluded()}  # type: ignore[no-untyped-call]
+    return {file.dest_uri for file in files} - excluded
+
+
+def _find_redirects(config: MkDocsConfig) -> tuple[dict[str, int], str]:
+    """Find the sources that mkdocs-redirects is given, and the lines that give them."""
+    path = name_path(_config_file_of(config))
+    options: Any = getattr(config.plugins.get("redirects"), "config", None) or {}
+    sources = [str(source) for source in options.get("redirect_maps") or ()]
+    lines: list[str] = []
+    if sources:
+        with suppress(OSError):
+            lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
+    keys = {line.partition(": ")[0].strip(" '\""): n for n, line in enumerate(lines, 1)}
+    return {source: keys.get(source, 1) for source in sources}, path
 
 
 def _warnings_counted() -> bool:

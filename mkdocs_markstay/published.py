@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,25 @@ def read_published(
     if sections is None:
         return None, findings
     return write_page(page, sections, publication, policy), findings
+
+
+def digest_sections(html: str, report: PageReport) -> dict[str, str]:
+    """Digest the text of each section of a page, by section id, to know it again elsewhere.
+
+    Not the digests of passages: 12 hex digits, whatever the site's options are. A section
+    without text of its own has none.
+    """
+    span = find_region_span(html)
+    if span is None:
+        return {}
+    region = html[span[0] : span[1]].encode("utf-8", "xmlcharrefreplace").decode()
+    sections = extract(region, report.lines.keys(), (*FURNITURE, *report.furniture))
+    texts = {each.section_id: "\n\n".join(b.text for b in each.blocks) for each in sections}
+    return {
+        section_id: sha256(text.encode()).hexdigest()[:12]
+        for section_id, text in texts.items()
+        if section_id and text
+    }
 
 
 def check_published(html: str, title: str, report: PageReport, policy: Policy) -> list[Finding]:

@@ -37,6 +37,7 @@ Record = dict[str, Any]
 _FRAGMENT = "!$&'()*+,;=:@/?~"
 
 _BOOLEANS = ("false", "true")
+_FORMER = ',"former_urls":'
 _UNKNOWN = ',"ids":"unknown"'
 
 to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -91,7 +92,9 @@ class Page:
     ``lines`` gives the line of each section id that somebody wrote; other sections
     are generated. ``furniture`` holds selectors for this page alone. ``content`` is the
     selector of the element that holds the prose of a page without marks; ``unknown``:
-    nothing tells which of the ids in such a page somebody wrote.
+    nothing tells which of the ids in such a page somebody wrote. ``aliases`` are the old
+    referents that lead to each of its sections, by section id, ``former_urls`` the URLs at
+    which it was.
     """
 
     page_id: str
@@ -104,6 +107,8 @@ class Page:
     lines: Mapping[str, int] = field(default_factory=dict)
     content: str = ""
     unknown: bool = False
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    former_urls: Sequence[str] = ()
 
 
 class PageText(NamedTuple):
@@ -214,12 +219,14 @@ class _Writer:
 
     def write_page(self) -> str:
         content = f',"content":{quoted(self.page.content)}' if self.page.content else ""
+        former = list(self.page.former_urls)
         return (
             f'{{"page_id":{self.page_id},"title":{self.page_title},"url":{quoted(self.page.url)},'
             f'"lang":{self.language},"source":{self.source},'
             f'"generated":{_BOOLEANS[self.page.generated]},'
             f'"furniture":{to_json(list(self.page.furniture))}{content}'
-            f"{_UNKNOWN if self.page.unknown else ''}}}"
+            f"{_UNKNOWN if self.page.unknown else ''}"
+            f"{_FORMER + to_json(former) if former else ''}}}"
         )
 
     def enter(self, section: Section, path: tuple[str, ...], referent: str) -> None:
@@ -234,6 +241,7 @@ class _Writer:
         written = not section_id or section_id in page.lines
         self.generated = _BOOLEANS[page.generated or not written]
         self.line = page.lines.get(section_id, 1)
+        self.aliases = to_json(list(page.aliases.get(section_id, ())))
         # Around `kinds` and `position`: the values of `digest_record`, sorted by their keys.
         self.before = f'{{"generated":{self.generated},"kinds":'
         self.between = (
@@ -259,7 +267,7 @@ class _Writer:
             f'{{"referent":{self.referent},"page_id":{self.page_id},'
             f'"section_id":{self.section_id},"lang":{self.language},"title":{self.title},'
             f'"path":{self.path},"level":{self.level},"url":{self.relative_url},'
-            f'"source":{self.source},"line":{self.line},"aliases":[],'
+            f'"source":{self.source},"line":{self.line},"aliases":{self.aliases},'
             f'"generated":{self.generated}}}'
         )
 

@@ -85,6 +85,14 @@ def choose_options(path: Path | None, given: Mapping[str, Any]) -> SiteOptions:
     return options
 
 
+def find_site_dir(path: Path) -> Path:
+    """Name the folder in which the site of a configuration is published. Raises OptionsError."""
+    if path.suffix == ".toml":
+        return path.parent / "site"  # where Zensical puts it, if it is not told otherwise
+    values = _Values(_load(path, ()), path.name)
+    return path.parent / str(values.get("site_dir", (str,), "site"))
+
+
 def _read_options(path: Path) -> SiteOptions:
     values = _Values(_load(path, ()), path.name)
     own = values.find_plugin()

@@ -1,0 +1,286 @@
+"""The commands for the register of published referents, and for citations.
+
+What a command needs is imported when it runs, so that each is quick.
+"""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from mkdocs_markstay.cli_tools import (
+    config_option,
+    count,
+    errors,
+    fail,
+    find_config,
+    format_option,
+    inspect,
+    print_findings,
+    print_if_not_configured,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mkdocs_markstay.findings import Finding
+    from mkdocs_markstay.inspection import Inspection, SiteSettings
+    from mkdocs_markstay.published_places import PublishedPlace
+    from mkdocs_markstay.register import Register
+    from mkdocs_markstay.register_edits import Changes
+
+_fix_links = click.option(
+    "--fix-links", is_flag=True, help="Rewrite links of the docs that lead to the old address."
+)
+
+
+@click.command()
+@config_option
+@click.option("--check", is_flag=True, help="Write nothing; fail if the register is not current.")
+@format_option
+def lock(config_file: str | None, check: bool, style: str) -> None:
+    """Record what the site publishes in markstay.lock, the register of all that it ever did.
+
+    What is new is added. What is not published any more is told, and stays until
+    `move` or `retire` says what became of it.
+    """
+    from mkdocs_markstay.findings import judge, summarize
+    from mkdocs_markstay.kept_referents import check_new, check_referents
+    from mkdocs_markstay.register import parse_register
+    from mkdocs_markstay.register_edits import update
+
+    site = _read_site(config_file)
+    register, places = site.register, site.places
+    changes = None
+    # A contradiction is for a person to decide, and no line that cannot be read may be lost.
+    broken = {"bad-register", "register-conflict"}
+    if not check and not any(found.code in broken for found in register.findings):
+        if not places:
+            fail("the site publishes nothing, so there is nothing to record")
+        changes = update(register, places, site.digests)
+        site.write()
+        register = parse_register(register.to_text().encode(), register.shown, register.command)
+    findings = [*register.findings, *check_referents(register, places, site.digests)]
+    if check or changes is None:
+        findings += check_new(register, places)
+    judged = judge(findings, site.settings.levels)
+    print_findings(judged, style)
+    if judged:
+        click.echo(summarize(judged), err=True)
+    if changes is not None:
+        what = f"{len(changes.added)} added, {len(changes.changed)} changed"
+        click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
+    elif not judged:
+        click.echo(f"{register.shown} is current: {_referents(len(register.entries))}", err=True)
+    print_if_not_configured(configured=site.settings.configured)
+    raise SystemExit(any(found.level in ("error", "warning") for found in judged))
+
+
+@click.command()
+@config_option
+@click.argument("page", type=click.Path(exists=True, dir_okay=False), metavar="PAGE")
+@click.argument("old", metavar="OLD-ID")
+@click.argument("new", metavar="NEW-ID")
+@_fix_links
+def rename(config_file: str | None, page: str, old: str, new: str, fix_links: bool) -> None:
+    """Give a section of the file PAGE another id, and keep the old one for its old address.
+
+    Changes the line of the heading, in all languages, and the register.
+    """
+    from mkdocs_markstay.register_edits import rename as change
+    from mkdocs_markstay.rename_ids import plan_renaming
+
+    site = _read_site(config_file, needs_register=True)
+    with _refusals():
+        renaming = plan_renaming(site.run, Path(page), old, new)
+        with errors():
+            places = renaming.write(lambda run: inspect(site.config_file, run))
+        changes = change(
+            site.register, renaming.page_ids, old, new, {**site.places, **places}, site.digests
+        )
+    site.write()
+    for path, line in renaming.changed:
+        click.echo(f"{path}:{line}: {old} is now {new}")
+    _tell(changes, site.register)
+    _follow_links(site, changes, fix_links=fix_links)
+
+
+@click.command()
+@config_option
+@click.argument("old", metavar="OLD-REFERENT")
+@click.argument("new", metavar="NEW-REFERENT")
+@_fix_links
+def move(config_file: str | None, old: str, new: str, fix_links: bool) -> None:
+    """Say that what was published as OLD-REFERENT is now NEW-REFERENT.
+
+    A referent is a page and a section id (`guide/install#setup`), or a page alone; with a
+    page go its sections. The sources have been changed already; this changes the register,
+    so that the old address leads to the new one.
+    """
+    from mkdocs_markstay.register_edits import move as change
+
+    site = _read_site(config_file, needs_register=True)
+    with _refusals():
+        changes = change(site.register, old, new, site.places, site.digests)
+    site.write()
+    _tell(changes, site.register)
+    _follow_links(site, changes, fix_links=fix_links)
+
+
+@click.command()
+@config_option
+@click.argument("referent", metavar="REFERENT")
+@click.option("--reason", required=True, help="What readers of the old address will read.")
+def retire(config_file: str | None, referent: str, reason: str) -> None:
+    """Say that what was published as REFERENT is gone for good, and why."""
+    from mkdocs_markstay.register_edits import retire as change
+
+    site = _read_site(config_file, needs_register=True)
+    with _refusals():
+        changes = change(site.register, referent, reason, site.places)
+    site.write()
+    _tell(changes, site.register)
+    _follow_links(site, changes, fix_links=False)
+
+
+@click.command()
+@config_option
+@click.argument("cited", nargs=-1, required=True, metavar="REFERENT|URL...")
+@click.option(
+    "--manifest",
+    type=click.Path(exists=True, path_type=Path),
+    help="The manifest, or the folder of the published site. Default: the site's folder.",
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How the answers are written.",
+)
+def resolve(
+    config_file: str | None, cited: tuple[str, ...], manifest: Path | None, style: str
+) -> None:
+    """Say where a citation leads today: a referent, or a URL of the site, old or new.
+
+    Reads the manifest alone.
+    """
+    from mkdocs_markstay.findings import name_path
+    from mkdocs_markstay.manifest import JSON_NAME, ManifestError, read_manifest
+    from mkdocs_markstay.resolve import Resolver
+    from mkdocs_markstay.site_options import OptionsError, find_site_dir
+
+    try:
+        path = manifest or find_site_dir(Path(find_config(config_file)))
+        path = path / JSON_NAME if path.is_dir() or manifest is None else path
+        resolver = Resolver(read_manifest(path))
+    except OptionsError as error:
+        fail(str(error))
+    except ManifestError as error:
+        fail(f"{name_path(path.parent)}: {error}. Build the site, or name its manifest: --manifest")
+    answers = [resolver.resolve(each) for each in cited]
+    if style == "json":
+        click.echo(json.dumps([vars(each) for each in answers], indent=2, ensure_ascii=False))
+    for each in answers if style == "text" else ():
+        if each.referent:
+            click.echo(f"{each.referent} {each.url}")
+        else:
+            click.echo(f"{each.cited}: {each.state}: {each.reason}", err=True)
+    raise SystemExit(any(not each.referent for each in answers))
+
+
+# -- what these commands share
+
+
+class _Site(NamedTuple):
+    """A site as it is now, and its register."""
+
+    config_file: str
+    run: Inspection
+    settings: SiteSettings
+    register: Register
+    places: Mapping[str, PublishedPlace]
+    digests: Mapping[str, str]
+
+    def write(self) -> None:
+        from mkdocs_markstay.register import write_register
+
+        try:
+            write_register(self.config_file, self.register)
+        except OSError as error:
+            fail(f"{self.register.shown} cannot be written: {error.strerror}")
+
+
+def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Site:
+    from mkdocs_markstay.inspection import Inspection
+    from mkdocs_markstay.published import digest_sections
+    from mkdocs_markstay.published_places import list_places
+    from mkdocs_markstay.register import read_register
+
+    path = find_config(config_file)
+    register = read_register(path)
+    if not register.readable:
+        fail("; ".join(str(found) for found in register.findings))
+    if needs_register:
+        _check_usable(register)
+    run = Inspection(keep=True)
+    with errors():
+        inspect(path, run)
+    settings = run.settings
+    assert settings is not None
+    places = list_places(run.reports, settings.default_language)
+    shown = {id(place.report) for place in places.values()}
+    digests = {}
+    for page in run.rendered:
+        for section_id, digest in digest_sections(page.html, page.report).items():
+            referent = f"{page.report.page_id}#{section_id}"
+            if id(page.report) in shown or referent not in digests:
+                digests[referent] = digest
+    return _Site(path, run, settings, register, places, digests)
+
+
+def _check_usable(register: Register) -> None:
+    if not register.exists:
+        fail(f"there is no {register.shown} yet. Run: {register.command}")
+    problems: list[Finding] = [f for f in register.findings if f.code != "dead-end"]
+    if problems:
+        print_findings(problems, "text")
+        fail(f"{register.shown} has to be repaired first")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    from mkdocs_markstay.inspection import InspectionError
+    from mkdocs_markstay.register_edits import RefusedError
+
+    try:
+        yield
+    except (RefusedError, InspectionError) as error:
+        fail(str(error))
+
+
+def _tell(changes: Changes, register: Register) -> None:
+    for referent in changes.changed:
+        entry = register.entries[referent]
+        click.echo(f"{referent} {entry.state}{entry.detail and ': '}{entry.detail}")
+    for referent in changes.left:
+        click.echo(
+            f"{referent} has no place there. Say what became of it: {register.name('move')}"
+            f" {referent} NEW-REFERENT, or {register.name('retire')} {referent}",
+            err=True,
+        )
+
+
+def _follow_links(site: _Site, changes: Changes, *, fix_links: bool) -> None:
+    del site, changes, fix_links
+
+
+def _referents(number: int) -> str:
+    return count(number, "referent")

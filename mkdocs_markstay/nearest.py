@@ -1,0 +1,126 @@
+"""Where something that was published may be now: the nearest candidates, the best first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mkdocs_markstay.published_places import PublishedPlace
+    from mkdocs_markstay.register import Entry
+
+_SIMILAR = 0.7
+_MOST = 3
+# Sections that many others resemble say nothing.
+_TOO_MANY = 20
+
+
+class Candidate(NamedTuple):
+    """A published place that may be what is missed, and why: words that follow its name."""
+
+    place: PublishedPlace
+    why: str
+
+
+class Nearest:
+    """Finds candidates among the published places.
+
+    ``known`` are the referents of the register that are published: these are themselves
+    and nothing else, unless they have the same text. ``digests`` are the digests of the
+    published sections' texts, by referent; ``lost`` the entries that are missed.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[str, PublishedPlace],
+        known: Iterable[str],
+        digests: Mapping[str, str],
+        lost: Iterable[Entry],
+    ) -> None:
+        known = set(known)
+        self._places = places
+        self._by_text: dict[str, list[PublishedPlace]] = defaultdict(list)
+        self._new_in: dict[str, list[PublishedPlace]] = defaultdict(list)
+        self._by_id: dict[str, list[PublishedPlace]] = defaultdict(list)
+        self._by_title: dict[str, list[PublishedPlace]] = defaultdict(list)
+        self._new_pages: dict[str, PublishedPlace] = {}
+        for referent, place in places.items():
+            digest = digests.get(referent)
+            if digest:
+                self._by_text[digest].append(place)
+            if referent in known:
+                continue
+            if not place.section_id:
+                self._new_pages[referent] = place
+                continue
+            self._new_in[place.report.page_id].append(place)
+            self._by_id[place.section_id].append(place)
+            self._by_title[_fold(place.title)].append(place)
+        self._lost_of: dict[str, set[str]] = defaultdict(set)
+        for entry in lost:
+            if entry.section_id:
+                self._lost_of[entry.page_id].add(entry.section_id)
+
+    def find(self, entry: Entry) -> list[Candidate]:
+        """Find what a lost entry may be now: few, the best first, each place once."""
+        found: dict[str, Candidate] = {}
+        for candidate in self._find(entry):
+            found.setdefault(candidate.place.referent, candidate)
+            if len(found) == _MOST:
+                break
+        return list(found.values())
+
+    def _find(self, entry: Entry) -> Iterator[Candidate]:
+        if not entry.section_id:
+            yield from self._find_pages(entry)
+            return
+        for place in _few(self._by_text.get(entry.digest, ())):
+            yield Candidate(place, "has the same text")
+        title = _fold(entry.title)
+        here = self._new_in.get(entry.page_id, ())
+        same_id = _few(self._by_id.get(entry.section_id, ()))
+        yield from (Candidate(p, "same id and title") for p in same_id if _fold(p.title) == title)
+        if title:
+            yield from (Candidate(p, "same title") for p in here if _fold(p.title) == title)
+            same_title = _few(self._by_title.get(title, ()))
+            yield from (Candidate(place, "same title") for place in same_title)
+        yield from (Candidate(place, "same id") for place in same_id)
+        close = [(_likeness(entry, place), place) for place in here]
+        close = [pair for pair in close if pair[0] >= _SIMILAR]
+        for _, place in sorted(close, key=lambda pair: (-pair[0], pair[1].referent)):
+            yield Candidate(place, "similar")
+
+    def _find_pages(self, entry: Entry) -> Iterator[Candidate]:
+        """Find where a page may be: where its sections are, by title, by name."""
+        shared: Counter[str] = Counter()
+        for section_id in self._lost_of.get(entry.page_id, ()):
+            for place in _few(self._by_id.get(section_id, ())):
+                shared[place.report.page_id] += 1
+        for page_id, count in sorted(shared.items(), key=lambda pair: (-pair[1], pair[0])):
+            many = "section" if count == 1 else "sections"
+            yield Candidate(self._places[page_id], f"has {count} {many} with ids of this page")
+        title, name = _fold(entry.title), entry.page_id.rpartition("/")[2]
+        pages = self._new_pages.values()
+        paths = set(entry.paths)
+        yield from (Candidate(p, "is at the same address") for p in pages if p.site_path in paths)
+        yield from (Candidate(p, "same title") for p in pages if title and _fold(p.title) == title)
+        yield from (
+            Candidate(p, "same name") for p in pages if p.referent.rpartition("/")[2] == name
+        )
+
+
+def _few(places: Iterable[PublishedPlace]) -> list[PublishedPlace]:
+    found = list(places)
+    return found if len(found) <= _TOO_MANY else []
+
+
+def _fold(title: str) -> str:
+    return " ".join(title.casefold().split())
+
+
+def _likeness(entry: Entry, place: PublishedPlace) -> float:
+    pairs = ((entry.section_id, place.section_id), (_fold(entry.title), _fold(place.title)))
+    return max(SequenceMatcher(None, *pair).ratio() for pair in pairs if all(pair))

@@ -1,0 +1,198 @@
+"""What a build does for the permanence of its addresses, with the register of the site.
+
+It gathers what each language publishes, finds what is missing, and gives old addresses
+their places: in pages, in pages of their own, and in the manifest.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mkdocs_markstay.checks import find_ids
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.kept_referents import check_new, check_referents
+from mkdocs_markstay.landing import (
+    Landings,
+    check_anchors,
+    check_redirects,
+    find_prefix,
+    plan_landings,
+)
+from mkdocs_markstay.landing_html import (
+    GENERATOR,
+    insert_anchors,
+    write_anchor,
+    write_notes,
+    write_page,
+)
+from mkdocs_markstay.marks import BEGIN, END
+from mkdocs_markstay.published import digest_sections
+from mkdocs_markstay.published_places import list_places
+from mkdocs_markstay.register import LIVE, find_aliases, read_register
+from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.site_addresses import Addresses, follow_all
+from mkdocs_markstay.whole_file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from mkdocs_markstay.page_report import PageReport
+    from mkdocs_markstay.site_addresses import Followed
+
+
+class Permanence:
+    """What a site keeps, of all its languages.
+
+    ``language`` is the default one. ``compared_texts``: what was found rests on the texts
+    of all pages.
+    """
+
+    def __init__(self, config_file: str, language: str, *, directory_urls: bool) -> None:
+        self.register = read_register(config_file)
+        self.compared_texts = False
+        self._language = language
+        self._directory_urls = directory_urls
+        self._reports: list[PageReport] = []
+        self._digests: dict[str, str] = {}
+        self._targets: dict[str, str] = {}
+        self._landings = Landings()
+        self._addresses = Addresses(directory_urls=directory_urls)
+        self._aliases = find_aliases(self.register) if self.wanted else {}
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is a register that can be understood."""
+        return self.register.exists and self.register.readable
+
+    def add_language(
+        self,
+        reports: Iterable[PageReport],
+        contents: Mapping[str, str | None],
+        occupied: Iterable[str],
+    ) -> list[Finding]:
+        """Take the published pages of one language, and plan where its old addresses land.
+
+        ``contents`` are the contents of pages by their files, None of what was not rendered;
+        ``occupied`` are the files of the site that exist without us.
+        """
+        findings = [] if self._reports else [*self.register.findings]
+        reports = list(reports)
+        self._reports += reports
+        if not self.wanted:
+            return findings
+        here = [report for report in reports if not report.generated]
+        if any(report.language == self._language for report in here):
+            self._targets.update((report.page_id, report.target) for report in here)
+        self._plan(here, occupied)
+        for report in here:
+            content = contents.get(report.target)
+            ids = {*report.lines, *report.slugs, *(find_ids(content) if content else ())}
+            findings += check_anchors(self._landings, report.target, report.path, report.lines, ids)
+        if self._find_lost():
+            self._digest(here, contents)
+        return [*findings, *self._landings.findings]
+
+    def _plan(self, reports: list[PageReport], occupied: Iterable[str]) -> None:
+        prefix = find_prefix(reports, self._targets)
+        self._landings = Landings()
+        if prefix is None:
+            return
+        self._addresses = Addresses(directory_urls=self._directory_urls, prefix=prefix)
+        language = reports[0].language
+        places = list_places(reports, language)
+        self._landings = plan_landings(self.register, places, self._addresses, occupied)
+
+    def _find_lost(self) -> bool:
+        places = list_places(self._reports, self._language)
+        entries = self.register.entries.values()
+        return any(e.state == LIVE and e.referent not in places for e in entries)
+
+    def _digest(self, reports: Iterable[PageReport], contents: Mapping[str, str | None]) -> None:
+        for report in reports:
+            content = contents.get(report.target)
+            if content is not None:
+                digests = digest_sections(f"{BEGIN}{content}{END}", report)
+                for section_id, digest in digests.items():
+                    self._digests.setdefault(f"{report.page_id}#{section_id}", digest)
+
+    def check_redirects(self, redirected: Mapping[str, int], path: str) -> list[Finding]:
+        """Find old addresses that mkdocs-redirects leads somewhere, too: see `landing`."""
+        return check_redirects(self._landings, self._addresses, redirected, path)
+
+    def check(self) -> list[Finding]:
+        """Compare what all languages publish with the register."""
+        if not self.wanted:
+            return []
+        places = list_places(self._reports, self._language)
+        self.compared_texts = self._find_lost()
+        return check_referents(self.register, places, self._digests)
+
+    def count_new(self) -> int:
+        """Count what the register lacks; there is nothing to lack before there is one."""
+        if not self.wanted:
+            return 0
+        return len(check_new(self.register, list_places(self._reports, self._language)))
+
+    # -- what is published
+
+    def complete(self, target: str, content: str) -> tuple[str, str]:
+        """Put the anchors of old ids into the content of the page with this file.
+
+        Returns the content, and what stands before it and is no text of the page.
+        """
+        anchors = self._landings.anchors.get(target, ())
+        notes = self._landings.notes.get(target, ())
+        content = insert_anchors(content, [each for each in anchors if each[0]])
+        before = "".join(write_anchor(old) for section_id, old in anchors if not section_id)
+        return content, before + write_notes(notes, target, self._addresses)
+
+    def write_pages(self, site: Path, site_url: str) -> Iterator[Path]:
+        """Write the pages in the place of old ones, and name each. Raises OSError.
+
+        A file that somebody else has written stays as it is: `find_written` tells it.
+        """
+        for target, page in self._landings.pages.items():
+            path = site / target
+            if not self._is_free(path):
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            html = write_page(page, target, self._addresses, site_url)
+            write_file(path, [html.encode("utf-8", "replace")])
+            yield path
+
+    def find_written(self, site: Path) -> list[Finding]:
+        """Find files that another plugin has written at the place of old pages."""
+        message = "another plugin publishes {} at the address of an old page. Remove it there"
+        return [
+            Finding(self.register.shown, 1, "address-taken", message.format(show(target)))
+            for target in self._landings.pages
+            if not self._is_free(site / target)
+        ]
+
+    def _is_free(self, path: Path) -> bool:
+        if not os.path.lexists(path):
+            return True
+        return path.is_file() and GENERATOR.encode() in path.read_bytes()[:1000]
+
+    # -- what the manifest says
+
+    def aliases_of(self, page_id: str) -> dict[str, list[str]]:
+        """Give the old referents that lead to the sections of a page, by section id."""
+        start = f"{page_id}#"
+        return {
+            referent.removeprefix(start): old
+            for referent, old in self._aliases.items()
+            if referent.startswith(start)
+        }
+
+    def former_urls_of(self, page_id: str, language: str) -> list[str]:
+        """Give the URLs at which a page was in the default language."""
+        return self.followed.former_urls.get(page_id, []) if language == self._language else []
+
+    @cached_property
+    def followed(self) -> Followed:
+        """What became of each old referent."""
+        return follow_all(self.register, Addresses(directory_urls=self._directory_urls))

@@ -1,0 +1,341 @@
+"""The register of all referents that were ever published: `markstay.lock`.
+
+One line for each, a JSON array of texts: referent, state, last known title, and what the
+state needs. Sorted by referent, without counters and times, so that version control can
+merge what two branches add.
+
+    # markstay register, version 1
+    ["guide/install", "live", "Install", "guide/install"]
+    ["guide/install#old", "moved", "Setup", "guide/install#setup"]
+    ["guide/install#setup", "live", "Setup", "3f9a1c2b4d5e"]
+    ["guide/old", "retired", "Old page", "The feature was removed in 3.0.", "guide/old"]
+
+A live section ends with the digest of its text when the line was written, "" if it had
+none. A page ends with its paths in the site, without `.html`: today's, then former ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mkdocs_markstay.findings import Finding, name_command, name_path
+from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.whole_file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NAME = "markstay.lock"
+"""The file, beside the configuration of the site."""
+
+VERSION = 1
+"""The version of its form."""
+
+LIVE, MOVED, RETIRED = "live", "moved", "retired"
+
+_HEADER = f"# markstay register, version {VERSION}"
+_HEADERS = re.compile(r"# markstay register, version (\d+)")
+_CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}|={7})(?: .*)?")
+_DIGEST = re.compile(r"(?:[0-9a-f]{12})?")
+
+
+class Entry(NamedTuple):
+    """One line of the register.
+
+    ``detail`` is "" for what is live, the referent that it was moved to, or the reason for
+    which it was retired. ``digest`` is a live section's; ``paths`` are a page's.
+    """
+
+    referent: str
+    state: str
+    title: str
+    detail: str = ""
+    digest: str = ""
+    paths: tuple[str, ...] = ()
+
+    @property
+    def page_id(self) -> str:
+        """The page of the referent."""
+        return self.referent.partition("#")[0]
+
+    @property
+    def section_id(self) -> str:
+        """The section id of the referent, "" if it is a page's."""
+        return self.referent.partition("#")[2]
+
+    def to_line(self) -> str:
+        """Give the line, without its end."""
+        values = [self.referent, self.state, self.title]
+        if self.state != LIVE:
+            values.append(self.detail)
+        elif self.section_id:
+            values.append(self.digest)
+        values += self.paths
+        line = json.dumps(values, ensure_ascii=False)
+        # The name of a file need not be Unicode.
+        return line if _is_unicode(line) else json.dumps(values)
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode("utf-8", "replace").decode() == text
+
+
+class _LineError(ValueError):
+    """A line that is no entry: the message says why."""
+
+
+def _read_line(line: str) -> Entry:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _LineError('it is not of the form ["referent", "live", "title", ...]') from None
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise _LineError("it is no list of texts")
+    if len(values) < 3:
+        raise _LineError("it needs a referent, a state and a title")
+    referent, state, title, *rest = values
+    page_id, mark, section_id = referent.partition("#")
+    if (
+        not page_id
+        or (mark and not section_id)
+        or "#" in section_id
+        or referent != referent.strip()
+    ):
+        raise _LineError(f"{show(referent)} is no referent (page, or page#section-id)")
+    if state not in (LIVE, MOVED, RETIRED):
+        raise _LineError(f"the state {show(state)} is none of {LIVE}, {MOVED} and {RETIRED}")
+    detail = digest = ""
+    if state != LIVE:
+        detail = rest.pop(0) if rest else ""
+        if not detail.strip():
+            missing = "the referent that it was moved to" if state == MOVED else "the reason"
+            raise _LineError(f"{missing} is missing")
+    elif section_id:
+        digest = rest.pop(0) if rest else ""
+        if not _DIGEST.fullmatch(digest):
+            raise _LineError(f"{show(digest)} is no digest of 12 hex digits")
+    _check_paths(rest, of_page=not section_id)
+    return Entry(referent, state, title, detail, digest, tuple(rest))
+
+
+def _check_paths(paths: list[str], *, of_page: bool) -> None:
+    if of_page and not paths:
+        raise _LineError("the path of the page in the site is missing")
+    if not of_page and paths:
+        raise _LineError("it has more texts than the line of a section can have")
+    for path in paths:
+        if not is_site_path(path):
+            raise _LineError(f"{show(path)} is no path of a page in the site")
+
+
+def is_site_path(path: str) -> bool:
+    """Whether a text is the path of a page inside the site."""
+    parts = path.split("/")
+    return not any(part in ("", ".", "..") for part in parts) and not set(path) & set('\\:?#"<>|*')
+
+
+@dataclass
+class Register:
+    """The register of a site: its entries by referent, and the line of each (from 1).
+
+    ``shown`` is its path as a person in the current folder would write it, ``command`` the
+    command that updates it. ``findings`` are what is wrong with the file. ``exists`` is False
+    before the first one is written; ``readable`` if it can be understood at all; ``tidy`` if
+    it is written as `to_text` writes it. ``doubles`` are further entries of referents that
+    have one, with their lines.
+    """
+
+    shown: str
+    command: str = "mkdocs-markstay lock"
+    exists: bool = False
+    readable: bool = True
+    tidy: bool = True
+    entries: dict[str, Entry] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    doubles: list[tuple[int, Entry]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def follow(self, referent: str) -> Entry | None:
+        """Find what became of a referent: a live or retired entry.
+
+        None if its moves lead in a circle, or to a referent that is not there.
+        """
+        seen = set()
+        entry = self.entries.get(referent)
+        while entry is not None and entry.state == MOVED:
+            if entry.referent in seen:
+                return None
+            seen.add(entry.referent)
+            entry = self.entries.get(entry.detail)
+        return entry
+
+    def sections_of(self, page_id: str) -> list[Entry]:
+        """List the entries of a page's sections, sorted."""
+        return sorted(e for e in self.entries.values() if e.page_id == page_id and e.section_id)
+
+    def to_text(self) -> str:
+        """Write the register: sorted, each referent once."""
+        lines = (entry.to_line() for _, entry in sorted(self.entries.items()))
+        return "\n".join([_HEADER, *lines, ""])
+
+    def name(self, command: str) -> str:
+        """Give another command of the register, as it has to be typed for this site."""
+        return self.command.replace(" lock", f" {command}", 1)
+
+
+def read_register(config_file: str) -> Register:
+    """Read the register of the site with a configuration file; an empty one if there is none."""
+    path = find_register(config_file)
+    shown, command = name_path(path), name_command("lock", config_file)
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return Register(shown, command)
+    except OSError as error:
+        register = Register(shown, command, exists=True, readable=False)
+        message = f"{NAME} cannot be read: {error.strerror}. Make it readable"
+        register.findings.append(Finding(shown, 1, "bad-register", message))
+        return register
+    return parse_register(raw, shown, command)
+
+
+def find_register(config_file: str) -> Path:
+    """Name the register of the site with a configuration file."""
+    return Path(config_file).absolute().parent / NAME
+
+
+def write_register(config_file: str, register: Register) -> None:
+    """Write the register of a site, whole or not at all. Raises OSError."""
+    write_file(find_register(config_file), [register.to_text().encode()])
+
+
+def parse_register(raw: bytes, shown: str, command: str = "mkdocs-markstay lock") -> Register:
+    """Read the content of a register; what is wrong becomes findings with lines."""
+    register = Register(shown, command, exists=True)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        _tell(register, line, f"{NAME} is not UTF-8. Save it as UTF-8")
+        register.readable = False
+        return register
+    lines = [row.strip() for row in text.split("\n")]
+    if not _read_header(register, lines):
+        return register
+    previous = ""
+    for number, row in enumerate(lines, 1):
+        if not row or _HEADERS.fullmatch(row):
+            continue
+        if _CONFLICT.fullmatch(row):
+            message = (
+                "a conflict of version control stands here. Keep the lines of both sides that are"
+                f" true, remove this one, and run: {command}"
+            )
+            _tell(register, number, message)
+            continue
+        try:
+            entry = _read_line(row)
+        except _LineError as error:
+            _tell(register, number, f"this line is no entry: {error}. Correct it, or remove it")
+            continue
+        register.tidy = register.tidy and previous < entry.referent
+        previous = entry.referent
+        _take(register, number, entry)
+    register.tidy = register.tidy and not register.findings
+    register.findings += _check_doubles(register)
+    register.findings += _check_moves(register)
+    return register
+
+
+def _read_header(register: Register, lines: list[str]) -> bool:
+    """Read the first line: whether the rest can be read."""
+    first = _HEADERS.fullmatch(lines[0])
+    if first is None:
+        # A merge may have moved it.
+        register.tidy = False
+        first = next(filter(None, map(_HEADERS.fullmatch, lines)), None)
+    if first is not None and int(first[1]) > VERSION:
+        register.readable = False
+        message = (
+            f"{NAME} is of version {first[1]}, and this is made for version {VERSION}."
+            " Install a newer mkdocs-markstay"
+        )
+        _tell(register, 1, message)
+    elif first is None and any(lines):
+        message = f"the first line does not name the version. Write it there: {_HEADER}"
+        _tell(register, 1, message)
+    return register.readable
+
+
+def _tell(register: Register, line: int, message: str) -> None:
+    register.findings.append(Finding(register.shown, line, "bad-register", message))
+
+
+def _take(register: Register, number: int, entry: Entry) -> None:
+    """Take an entry; of two of a referent, the one that says what became of it."""
+    first = register.entries.get(entry.referent)
+    if first is not None and (first.state != LIVE or entry.state == LIVE):
+        register.doubles.append((number, entry))
+        return
+    if first is not None:
+        register.doubles.append((register.lines[entry.referent], first))
+    register.entries[entry.referent] = entry
+    register.lines[entry.referent] = number
+
+
+def is_contradiction(first: Entry, second: Entry) -> bool:
+    """Whether two entries of one referent cannot both be true, so that a person must choose."""
+    both_settled = LIVE not in (first.state, second.state)
+    return both_settled and (first.state, first.detail) != (second.state, second.detail)
+
+
+def _check_doubles(register: Register) -> Iterator[Finding]:
+    for number, entry in register.doubles:
+        kept = register.lines[entry.referent]
+        earlier, later = sorted((kept, number))
+        what = f"{show(entry.referent)} stands here and on line {earlier}"
+        if is_contradiction(register.entries[entry.referent], entry):
+            message = f"{what}, and both cannot be true. Remove the line that is wrong"
+            yield Finding(register.shown, later, "register-conflict", message)
+        else:
+            message = f"{what}, as merging can leave it. Run: {register.command}"
+            yield Finding(register.shown, later, "register-duplicate", message)
+
+
+def _check_moves(register: Register) -> Iterator[Finding]:
+    for entry in register.entries.values():
+        if entry.state == MOVED and register.follow(entry.referent) is None:
+            message = (
+                f"{show(entry.referent)} was moved to {show(entry.detail)}, which leads"
+                f" {_why_nowhere(register, entry)}. Name a referent that is published, or retire"
+                f' it: {register.name("retire")} {entry.referent} --reason "..."'
+            )
+            yield Finding(register.shown, register.lines[entry.referent], "dead-end", message)
+
+
+def _why_nowhere(register: Register, entry: Entry) -> str:
+    seen = {entry.referent}
+    while entry.state == MOVED:
+        if entry.detail in seen:
+            return "back to itself" if entry.detail in register.entries else "nowhere"
+        seen.add(entry.detail)
+        following = register.entries.get(entry.detail)
+        if following is None:
+            return f"nowhere: {show(entry.detail)} is not in the register"
+        entry = following
+    return "nowhere"
+
+
+def find_aliases(register: Register) -> Mapping[str, list[str]]:
+    """Give the old referents that lead to each live one, sorted."""
+    aliases: dict[str, list[str]] = {}
+    for referent in sorted(register.entries):
+        entry = register.entries[referent]
+        end = register.follow(referent) if entry.state == MOVED else None
+        if end is not None and end.state == LIVE:
+            aliases.setdefault(end.referent, []).append(referent)
+    return aliases

@@ -1,0 +1,174 @@
+"""Changes of the register: what is new is added, what moved or went is said to have.
+
+Every function changes the entries of a register that was read without contradictions, and
+raises RefusedError, the register being as it was, if what it is asked to say is not true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mkdocs_markstay.register import LIVE, MOVED, NAME, RETIRED, Entry
+from mkdocs_markstay.sectionids import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mkdocs_markstay.published_places import PublishedPlace
+    from mkdocs_markstay.register import Register
+
+
+class RefusedError(Exception):
+    """The register is not changed. The message is for a person, and says what to do."""
+
+
+@dataclass
+class Changes:
+    """What was changed: the referents that were added, changed, and left as they are."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def update(
+    register: Register, places: Mapping[str, PublishedPlace], digests: Mapping[str, str]
+) -> Changes:
+    """Add what is published and not in the register; note new titles and paths of pages.
+
+    ``digests`` are those of the sections' texts, by referent. What is published no more
+    stays as it is. Of two lines that merging has left, the one that is true stays.
+    """
+    changes = Changes()
+    for _, double in register.doubles:
+        entry = register.entries[double.referent]
+        if LIVE in (entry.state, double.state) and double.referent in places:
+            # A page keeps all of its old paths.
+            paths = tuple(dict.fromkeys((*entry.paths, *double.paths)))
+            register.entries[double.referent] = entry._replace(state=LIVE, detail="", paths=paths)
+    register.doubles.clear()
+    for referent, place in places.items():
+        before = register.entries.get(referent)
+        after = _make_live(before, place, digests.get(referent, ""))
+        if before is None:
+            changes.added.append(referent)
+        elif before.state != LIVE:
+            continue  # the register says that it went: somebody has to decide
+        elif before.title == after.title and before.paths == after.paths:
+            continue
+        else:
+            changes.changed.append(referent)
+        register.entries[referent] = after
+    return changes
+
+
+def move(
+    register: Register,
+    old: str,
+    new: str,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
+) -> Changes:
+    """Say that what was published as ``old`` is now ``new``.
+
+    With a page go those of its sections that are sections of the new page, by the same
+    ids; others are left.
+    """
+    if old == new:
+        raise RefusedError(f"{show(old)} cannot move to itself")
+    entry = _find_gone(register, old, places, "Move it in the sources first")
+    if new not in places:
+        raise RefusedError(f"{show(new)} is not published by this site, so nothing can lead there")
+    changes = Changes()
+    _move(register, entry, new, places, digests, changes)
+    if not entry.section_id:
+        page_id = new.partition("#")[0]
+        for section in register.sections_of(old):
+            target = f"{page_id}#{section.section_id}"
+            if section.state != LIVE or section.referent in places:
+                continue
+            if target in places:
+                _move(register, section, target, places, digests, changes)
+            else:
+                changes.left.append(section.referent)
+    return changes
+
+
+def retire(
+    register: Register, referent: str, reason: str, places: Mapping[str, PublishedPlace]
+) -> Changes:
+    """Say that something is gone for good, and why; with a page go the sections it had still."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise RefusedError("a reason is what readers of the old address will see. Write one")
+    entry = _find_gone(register, referent, places, "Take it out of the sources first")
+    retired = [entry]
+    if not entry.section_id:
+        retired += (
+            section
+            for section in register.sections_of(referent)
+            if section.state == LIVE and section.referent not in places
+        )
+    for each in retired:
+        register.entries[each.referent] = each._replace(state=RETIRED, detail=reason, digest="")
+    return Changes(changed=[each.referent for each in retired])
+
+
+def rename(
+    register: Register,
+    pages: Iterable[str],
+    old: str,
+    new: str,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
+) -> Changes:
+    """Say that the section id ``old`` of these pages is ``new`` now, as ``places`` has it."""
+    changes = Changes()
+    for page_id in pages:
+        entry = register.entries.get(f"{page_id}#{old}")
+        target = f"{page_id}#{new}"
+        if entry is None:
+            entry = Entry(f"{page_id}#{old}", LIVE, places[target].title)
+        # The text is what it was.
+        same = {target: digests.get(entry.referent, "")}
+        _move(register, entry, target, places, same, changes)
+    return changes
+
+
+def _find_gone(
+    register: Register, referent: str, places: Mapping[str, PublishedPlace], repair: str
+) -> Entry:
+    entry = register.entries.get(referent)
+    place = places.get(referent)
+    if place is not None:
+        raise RefusedError(
+            f"{show(referent)} is still published, by {place.path}:{place.line}. {repair}"
+        )
+    if entry is None:
+        raise RefusedError(f"{show(referent)} is not in {NAME}, so it has no old address to keep")
+    return entry
+
+
+def _move(
+    register: Register,
+    entry: Entry,
+    new: str,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
+    changes: Changes,
+) -> None:
+    target = register.entries.get(new)
+    if target is None or target.state != LIVE:
+        register.entries[new] = _make_live(target, places[new], digests.get(new, ""))
+        changes.added.append(new)
+    moved = entry._replace(state=MOVED, detail=new, digest="")
+    register.entries[entry.referent] = moved
+    changes.changed.append(entry.referent)
+
+
+def _make_live(before: Entry | None, place: PublishedPlace, digest: str) -> Entry:
+    if place.section_id:
+        return Entry(place.referent, LIVE, place.title, digest=digest)
+    paths = dict.fromkeys((place.site_path, *(before.paths if before is not None else ())))
+    return Entry(place.referent, LIVE, place.title, paths=tuple(paths))
