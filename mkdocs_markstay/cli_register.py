@@ -47,8 +47,8 @@ _fix_links = click.option(
 def lock(config_file: str | None, check: bool, style: str) -> None:
     """Record what the site publishes in markstay.lock, the register of all that it ever did.
 
-    What is new is added. What is not published any more is told, and stays until
-    `move` or `retire` says what became of it.
+    What is new is added. While something is missing that was published, nothing is written:
+    `move` or `retire` says first what became of it.
     """
     from mkdocs_markstay.findings import judge, summarize
     from mkdocs_markstay.kept_referents import check_new, check_referents
@@ -56,28 +56,29 @@ def lock(config_file: str | None, check: bool, style: str) -> None:
     from mkdocs_markstay.register_edits import update
 
     site = _read_site(config_file)
-    register, places = site.register, site.places
-    changes = None
-    # A contradiction is for a person to decide, and no line that cannot be read may be lost.
-    broken = {"bad-register", "register-conflict"}
-    if not check and not any(found.code in broken for found in register.findings):
+    register, places, levels = site.register, site.places, site.settings.levels
+    findings = [*register.findings, *check_referents(register, places, site.digests)]
+    if check:
+        findings += check_new(register, places)
+    # What merging two branches has left twice is repaired by writing the register anew.
+    failing = [found for found in judge(findings, levels) if found.level == "error"]
+    if not check and not failing:
         if not places:
             fail("the site publishes nothing, so there is nothing to record")
         changes = update(register, places, site.digests)
         site.write()
-        register = parse_register(register.to_text().encode(), register.shown, register.command)
-    findings = [*register.findings, *check_referents(register, places, site.digests)]
-    if check or changes is None:
-        findings += check_new(register, places)
-    judged = judge(findings, site.settings.levels)
+        written = register.to_text().encode()
+        findings = parse_register(written, register.shown, register.command).findings
+        what = f"{len(changes.added)} added, {len(changes.changed)} changed"
+        click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
+    judged = judge(findings, levels)
     print_findings(judged, style)
     if judged:
         click.echo(summarize(judged), err=True)
-    if changes is not None:
-        what = f"{len(changes.added)} added, {len(changes.changed)} changed"
-        click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
-    elif not judged:
+    elif check:
         click.echo(f"{register.shown} is current: {_referents(len(register.entries))}", err=True)
+    if failing and not check:
+        click.echo(f"{register.shown} is not changed", err=True)
     print_if_not_configured(configured=site.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in judged))
 
