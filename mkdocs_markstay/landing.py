@@ -45,7 +45,7 @@ class OldPage:
 
 @dataclass
 class Landings:
-    """Where the old addresses of a site land, in one language.
+    """Where old addresses of a site land.
 
     ``anchors`` are, for each file of a page, further ids of its sections (section id, and
     the old one); ``notes`` what is said in a page that is still there, ``pages`` are to be
@@ -56,6 +56,12 @@ class Landings:
     notes: dict[str, list[Note]] = field(default_factory=dict)
     pages: dict[str, OldPage] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+
+    def add(self, other: Landings) -> None:
+        """Add those of another language."""
+        self.anchors |= other.anchors
+        self.notes |= other.notes
+        self.pages |= other.pages
 
 
 def plan_landings(

@@ -7,7 +7,6 @@ their places: in pages, in pages of their own, and in the manifest.
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.checks import find_ids
@@ -30,9 +29,9 @@ from mkdocs_markstay.landing_html import (
 from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.published import digest_sections
 from mkdocs_markstay.published_places import list_places
-from mkdocs_markstay.register import LIVE, find_aliases, read_register
+from mkdocs_markstay.register import LIVE, read_register
 from mkdocs_markstay.sectionids import show
-from mkdocs_markstay.site_addresses import Addresses, follow_all
+from mkdocs_markstay.site_addresses import Addresses, OldAddresses
 from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
@@ -40,14 +39,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mkdocs_markstay.page_report import PageReport
-    from mkdocs_markstay.site_addresses import Followed
 
 
 class Permanence:
     """What a site keeps, of all its languages.
 
-    ``language`` is the default one. ``compared_texts``: what was found rests on the texts
-    of all pages.
+    ``language`` is the default one. ``old`` are its old addresses. ``compared_texts``: what
+    was found rests on the texts of all pages.
     """
 
     def __init__(self, config_file: str, language: str, *, directory_urls: bool) -> None:
@@ -60,7 +58,7 @@ class Permanence:
         self._targets: dict[str, str] = {}
         self._landings = Landings()
         self._addresses = Addresses(directory_urls=directory_urls)
-        self._aliases = find_aliases(self.register) if self.wanted else {}
+        self.old = OldAddresses(self.register, directory_urls=directory_urls)
 
     @property
     def wanted(self) -> bool:
@@ -75,6 +73,8 @@ class Permanence:
     ) -> list[Finding]:
         """Take the published pages of one language, and plan where its old addresses land.
 
+        The default language comes first.
+
         ``contents`` are the contents of pages by their files, None of what was not rendered;
         ``occupied`` are the files of the site that exist without us.
         """
@@ -86,24 +86,24 @@ class Permanence:
         here = [report for report in reports if not report.generated]
         if any(report.language == self._language for report in here):
             self._targets.update((report.page_id, report.target) for report in here)
-        self._plan(here, occupied)
+        planned = self._plan(here, occupied)
+        findings += planned.findings
         for report in here:
             content = contents.get(report.target)
             ids = {*report.lines, *report.slugs, *(find_ids(content) if content else ())}
-            findings += check_anchors(self._landings, report.target, report.path, report.lines, ids)
+            findings += check_anchors(planned, report.target, report.path, report.lines, ids)
+        self._landings.add(planned)
         if self._find_lost():
             self._digest(here, contents)
-        return [*findings, *self._landings.findings]
+        return findings
 
-    def _plan(self, reports: list[PageReport], occupied: Iterable[str]) -> None:
+    def _plan(self, reports: list[PageReport], occupied: Iterable[str]) -> Landings:
         prefix = find_prefix(reports, self._targets)
-        self._landings = Landings()
         if prefix is None:
-            return
-        self._addresses = Addresses(directory_urls=self._directory_urls, prefix=prefix)
-        language = reports[0].language
-        places = list_places(reports, language)
-        self._landings = plan_landings(self.register, places, self._addresses, occupied)
+            return Landings()
+        addresses = Addresses(directory_urls=self._directory_urls, prefix=prefix)
+        places = list_places(reports, reports[0].language)
+        return plan_landings(self.register, places, addresses, occupied)
 
     def _find_lost(self) -> bool:
         places = list_places(self._reports, self._language)
@@ -176,23 +176,3 @@ class Permanence:
         if not os.path.lexists(path):
             return True
         return path.is_file() and GENERATOR.encode() in path.read_bytes()[:1000]
-
-    # -- what the manifest says
-
-    def aliases_of(self, page_id: str) -> dict[str, list[str]]:
-        """Give the old referents that lead to the sections of a page, by section id."""
-        start = f"{page_id}#"
-        return {
-            referent.removeprefix(start): old
-            for referent, old in self._aliases.items()
-            if referent.startswith(start)
-        }
-
-    def former_urls_of(self, page_id: str, language: str) -> list[str]:
-        """Give the URLs at which a page was in the default language."""
-        return self.followed.former_urls.get(page_id, []) if language == self._language else []
-
-    @cached_property
-    def followed(self) -> Followed:
-        """What became of each old referent."""
-        return follow_all(self.register, Addresses(directory_urls=self._directory_urls))

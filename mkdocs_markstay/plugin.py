@@ -423,8 +423,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Publish pages in the place of old ones, where no other plugin has put any."""
         build, site = self._build, Path(config.site_dir)
         kept = build.permanence
-        if kept is None:
-            return
+        if kept is None or build.depth > 1 or self.dirty:
+            return  # not the last language
         build.findings += kept.find_written(site)
         self._report(config)
         try:
@@ -442,8 +442,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if build.depth:
             return  # not the last language
         if kept is not None:
-            followed = kept.followed
-            build.writer.redirects, build.writer.retired = followed.redirects, followed.retired
+            build.writer.redirects, build.writer.retired = kept.old.redirects, kept.old.retired
         if config.strict and _warnings_counted():
             # MkDocs is about to fail this build. What is there is of an older one.
             remove_manifest(folder)
@@ -850,7 +849,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             if file.page is not None
         }
         build.findings += kept.add_language(build.pages.values(), contents, _published_files(files))
-        build.findings += kept.check_redirects(*_find_redirects(config))
+        if not build.depth:
+            build.findings += kept.check_redirects(*_find_redirects(config))
         # A --dirty build reads some of the pages.
         if not build.languages_left and (self.inspection is not None or not self.dirty):
             unread = {target for target, content in contents.items() if content is None}
@@ -933,6 +933,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Give what the manifest says of a page."""
         title = str(page.title or "").encode("utf-8", "replace").decode()
         kept = self._build.permanence
+        original = state.language == self._build.writer.publication.default_language
         return Page(
             state.page_id,
             " ".join(title.split()),
@@ -942,8 +943,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             state.generated,
             state.furniture,
             state.lines,
-            aliases={} if kept is None else kept.aliases_of(state.page_id),
-            former_urls=() if kept is None else kept.former_urls_of(state.page_id, state.language),
+            aliases=kept.old.aliases_of(state.page_id) if kept else {},
+            former_urls=kept.old.former_urls_of(state.page_id) if kept and original else (),
         )
 
     def _levels(self) -> dict[str, str]:

@@ -27,7 +27,7 @@ from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 NAME = "markstay.lock"
 """The file, beside the configuration of the site."""
@@ -328,14 +328,3 @@ def _why_nowhere(register: Register, entry: Entry) -> str:
             return f"nowhere: {show(entry.detail)} is not in the register"
         entry = following
     return "nowhere"
-
-
-def find_aliases(register: Register) -> Mapping[str, list[str]]:
-    """Give the old referents that lead to each live one, sorted."""
-    aliases: dict[str, list[str]] = {}
-    for referent in sorted(register.entries):
-        entry = register.entries[referent]
-        end = register.follow(referent) if entry.state == MOVED else None
-        if end is not None and end.state == LIVE:
-            aliases.setdefault(end.referent, []).append(referent)
-    return aliases

@@ -9,7 +9,9 @@ from urllib.parse import quote
 from mkdocs_markstay.register import LIVE
 
 if TYPE_CHECKING:
-    from mkdocs_markstay.register import Register
+    from collections.abc import Mapping, Sequence
+
+    from mkdocs_markstay.register import Entry, Register
 
 # What may stand as it is in a URL behind the #.
 _FRAGMENT = "!$&'()*+,;=:@/?~"
@@ -58,31 +60,48 @@ class Addresses:
         return relative + mark + fragment
 
 
-class Followed(NamedTuple):
-    """What the manifest says of old addresses: see ``docs/manifest.md``."""
+class OldAddresses:
+    """What the manifest says of old addresses: see ``docs/manifest.md``.
 
-    redirects: list[dict[str, str]]
-    retired: list[dict[str, str]]
-    former_urls: dict[str, list[str]]
+    ``redirects`` and ``retired`` are its records of old referents.
+    """
 
+    def __init__(self, register: Register, *, directory_urls: bool) -> None:
+        self.redirects: list[dict[str, str]] = []
+        self.retired: list[dict[str, str]] = []
+        self._former: dict[str, list[str]] = {}
+        self._aliases: dict[str, dict[str, list[str]]] = {}
+        self._register = register
+        self._addresses = Addresses(directory_urls=directory_urls)
+        if register.exists and register.readable:
+            for _, entry in sorted(register.entries.items()):
+                self._add(entry)
 
-def follow_all(register: Register, addresses: Addresses) -> Followed:
-    """Say of each old referent where it leads now, and of each page at which URLs it was."""
-    followed = Followed([], [], {})
-    for referent, entry in sorted(register.entries.items()):
+    def aliases_of(self, page_id: str) -> Mapping[str, Sequence[str]]:
+        """Give the old referents that lead to the sections of a page, by section id."""
+        return self._aliases.get(page_id, {})
+
+    def former_urls_of(self, page_id: str) -> Sequence[str]:
+        """Give the URLs at which a page was, in the default language."""
+        return self._former.get(page_id, ())
+
+    def _add(self, entry: Entry) -> None:
+        register, referent = self._register, entry.referent
         page = register.entries.get(entry.page_id)
         urls = [
-            addresses.url_of(Address(addresses.file_of(path), entry.section_id))
+            self._addresses.url_of(Address(self._addresses.file_of(path), entry.section_id))
             for path in (page.paths if page is not None else ())
         ]
         end = register.follow(referent)
-        if entry.state == LIVE and urls[1:] and not entry.section_id:
-            followed.former_urls[referent] = urls[1:]
-        elif entry.state != LIVE and end is not None:
+        if entry.state == LIVE:
+            if urls[1:] and not entry.section_id:
+                self._former[referent] = urls[1:]
+        elif end is not None and end.state == LIVE:
             url = urls[0] if urls else ""
-            if end.state == LIVE:
-                followed.redirects.append({"from": referent, "to": end.referent, "url": url})
-            else:
-                retired = {"referent": referent, "reason": end.detail, "url": url}
-                followed.retired.append(retired)
-    return followed
+            self.redirects.append({"from": referent, "to": end.referent, "url": url})
+            if end.section_id:
+                of_page = self._aliases.setdefault(end.page_id, {})
+                of_page.setdefault(end.section_id, []).append(referent)
+        elif end is not None:
+            url = urls[0] if urls else ""
+            self.retired.append({"referent": referent, "reason": end.detail, "url": url})

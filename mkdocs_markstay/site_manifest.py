@@ -28,6 +28,7 @@ from mkdocs_markstay.published import check_leaks, check_lost, is_encrypted
 from mkdocs_markstay.records import Page, Policy, Publication, write_page
 from mkdocs_markstay.rule_options import OptionError, read_patterns
 from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.site_addresses import OldAddresses
 from mkdocs_markstay.sources import Sources
 from mkdocs_markstay.unmarked import FURNITURE_ELSEWHERE, NOT_PROSE, SEARCH
 
@@ -198,6 +199,8 @@ class _Reader:
         # The first page in each folder with some prose, by its digest.
         self.prose: dict[tuple[str, str], str] = {}
         writer = ManifestWriter(publication)
+        self.old = OldAddresses(options.register, directory_urls=options.directory_urls)
+        writer.redirects, writer.retired = self.old.redirects, self.old.retired
         self.made = SiteManifest(site, options.formats, writer, self.policy)
 
     def read(self) -> None:
@@ -329,6 +332,7 @@ class _Reader:
         self.made.pages += 1
         self.made.unknown += chosen.unknown
         self.made.sourceless += self.sources is not None and source is None
+        default = file.language == self.made.writer.publication.default_language
         page = Page(
             read.page_id,
             title,
@@ -339,6 +343,8 @@ class _Reader:
             lines=chosen.lines,
             content=prose.selector,
             unknown=chosen.unknown,
+            aliases=self.old.aliases_of(read.page_id),
+            former_urls=self.old.former_urls_of(read.page_id) if default else (),
         )
         text = write_page(page, sections, self.made.writer.publication, self.policy)
         self.made.writer.add(page.url, page.page_id, page.language, text)

@@ -17,6 +17,7 @@ from slugify import slugify
 from mkdocs_markstay.extract_lexbor import check_selector
 from mkdocs_markstay.manifest import NAMES
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
+from mkdocs_markstay.register import NAME, Register, read_register
 from mkdocs_markstay.rule_options import OptionError, read_levels, read_severities
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class SiteOptions:
     ``sources`` is the folder of the sources, ``roots`` others with files that they include;
     ``titles`` are the titles in the navigation, by source.
     ``content`` is the CSS selector of the element that holds the prose, "" for the rules.
-    ``explicit``: what nothing is known of was written by an author.
+    ``explicit``: what nothing is known of was written by an author. ``register`` is that of
+    the site, beside its configuration.
     """
 
     publication: str = ""
@@ -65,6 +67,7 @@ class SiteOptions:
     titles: Mapping[str, str] = field(default_factory=dict)
     content: str = ""
     explicit: bool = False
+    register: Register = field(default_factory=lambda: Register(NAME))
 
 
 def choose_options(path: Path | None, given: Mapping[str, Any]) -> SiteOptions:
@@ -125,6 +128,7 @@ def _read_options(path: Path) -> SiteOptions:
         docs if docs.is_dir() else None,
         (docs, folder, *_find_snippets(values, folder, docs)),
         dict(_find_titles(values.get("nav", (list, dict), []))),
+        register=read_register(os.fspath(path)),
     )
 
 

@@ -28,6 +28,7 @@ from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
 from mkdocs_markstay.page_source import Source, decode, find_roots, split_front_matter
+from mkdocs_markstay.permanence import Permanence
 from mkdocs_markstay.published import check_published
 from mkdocs_markstay.quiet import nothing_on_stdout
 from mkdocs_markstay.records import Policy
@@ -91,7 +92,10 @@ class _Site:
     """A site's configuration, as Zensical has completed it, and what is made of it."""
 
     def __init__(self, config_file: str, config: dict[str, Any]) -> None:
+        self.config_file = config_file
         self.config = config
+        # The contents of the pages that were rendered, by key.
+        self.contents: dict[str, str] = {}
         self.folder = Path(config["root_dir"])
         self.docs = self.folder / config["docs_dir"]
         self.language: str = config["theme"]["language"]
@@ -200,6 +204,9 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
         if report.published:
             placed, findings = index.add(report)
             inspection.findings += [*findings, *(report.shown if placed else ())]
+    # What is read from here on is of no page.
+    inspection.begin_page("", None)
+    inspection.findings += _check_permanence(site, inspection)
     inspection.begin_page(None, None)
     inspection.settings = SiteSettings(
         site.folder,
@@ -213,6 +220,22 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
         # Zensical wants it in the folder of the configuration, with all links followed.
         Path(os.path.normpath(site.folder / site.config["site_dir"])),
     )
+
+
+def _check_permanence(site: _Site, inspection: Inspection) -> list[Finding]:
+    kept = Permanence(
+        site.config_file, site.language, directory_urls=site.config["use_directory_urls"]
+    )
+    reports = [report for report in inspection.reports if report.published]
+    targets = {report.target for report in inspection.reports}
+    contents: dict[str, str | None] = {
+        report.target: site.contents.get(report.key) for report in reports
+    }
+    findings = [*kept.add_language(reports, contents, targets), *kept.check()]
+    if kept.compared_texts:
+        # Which section is the nearest is told by the texts of all pages.
+        inspection.unprobed.update(r.key for r in reports if r.key not in site.contents)
+    return findings
 
 
 def _read_page(
@@ -252,6 +275,7 @@ def _read_page(
     headings: list[Heading] | None = None
     if not site.options.exclude.match_file(file.source):
         report, headings = read_page(report, rendered, site.rules)
+    site.contents[file.key] = content
     marked = f"{BEGIN}{content}{END}"
     if report.published:
         title = str(result["title"] or "")
