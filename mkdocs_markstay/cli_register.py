@@ -94,12 +94,15 @@ def rename(config_file: str | None, page: str, old: str, new: str, fix_links: bo
 
     Changes the line of the heading, in all languages, and the register.
     """
+    from mkdocs_markstay.register_edits import check_target
     from mkdocs_markstay.register_edits import rename as change
     from mkdocs_markstay.rename_ids import plan_renaming
 
     site = _read_site(config_file, needs_register=True)
     with _refusals():
         renaming = plan_renaming(site.run, Path(page), old, new)
+        for page_id in renaming.page_ids:
+            check_target(site.register, f"{page_id}#{old}", f"{page_id}#{new}")
         with errors():
             places = renaming.write(lambda run: inspect(site.config_file, run))
         changes = change(

@@ -459,9 +459,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             raise PluginError(f"markstay: the manifest cannot be written: {error}") from None
         log.info("Passage manifest: %s", build.writer.summary())
         if kept is not None and kept.wanted and (new := kept.count_new()) and build.complete:
-            log.info(
-                "markstay: %s has to be updated (%d). Run: %s", REGISTER, new, kept.register.command
-            )
+            log.info("%s has to be updated (%d). Run: %s", REGISTER, new, kept.register.command)
         if debts := build.baseline.summarize(complete=not self.dirty):
             log.info("markstay: %s", debts)
         if self.config.verify:

@@ -80,6 +80,7 @@ def move(
     entry = _find_gone(register, old, places, "Move it in the sources first")
     if new not in places:
         raise RefusedError(f"{show(new)} is not published by this site, so nothing can lead there")
+    check_target(register, old, new)
     changes = Changes()
     _move(register, entry, new, places, digests, changes)
     if not entry.section_id:
@@ -88,7 +89,7 @@ def move(
             target = f"{page_id}#{section.section_id}"
             if section.state != LIVE or section.referent in places:
                 continue
-            if target in places:
+            if target in places and _is_free(register, section.referent, target):
                 _move(register, section, target, places, digests, changes)
             else:
                 changes.left.append(section.referent)
@@ -123,7 +124,10 @@ def rename(
     places: Mapping[str, PublishedPlace],
     digests: Mapping[str, str],
 ) -> Changes:
-    """Say that the section id ``old`` of these pages is ``new`` now, as ``places`` has it."""
+    """Say that the section id ``old`` of these pages is ``new`` now, as ``places`` has it.
+
+    `check_target` says before whether that can be.
+    """
     changes = Changes()
     for page_id in pages:
         entry = register.entries.get(f"{page_id}#{old}")
@@ -134,6 +138,24 @@ def rename(
         same = {target: digests.get(entry.referent, "")}
         _move(register, entry, target, places, same, changes)
     return changes
+
+
+def check_target(register: Register, old: str, new: str) -> None:
+    """Raise RefusedError if ``new`` is itself an old address, of something else than ``old``."""
+    if not _is_free(register, old, new):
+        entry = register.entries[new]
+        became = f"moved to {show(entry.detail)}" if entry.state == MOVED else "was retired"
+        raise RefusedError(
+            f"{show(new)} is an old address: it {became}, as {NAME} says. Choose another id"
+        )
+
+
+def _is_free(register: Register, old: str, new: str) -> bool:
+    entry = register.entries.get(new)
+    if entry is None or entry.state == LIVE:
+        return True
+    end = register.follow(new)  # renamed back
+    return end is not None and end.referent == old
 
 
 def _find_gone(

@@ -14,7 +14,7 @@ from mkdocs_markstay.edits import (
     replace_id,
     stamp_text,
 )
-from mkdocs_markstay.findings import judge
+from mkdocs_markstay.findings import PERMANENCE_CODES, judge
 from mkdocs_markstay.inspection import Inspection
 from mkdocs_markstay.published_places import list_places
 from mkdocs_markstay.register_edits import RefusedError
@@ -83,7 +83,7 @@ class Renaming:
             for each in found
             if each.level == "error"
             and (each.path, each.line, each.code) not in before
-            and each.code != "lost-referent"
+            and each.code not in PERMANENCE_CODES  # the register is written afterwards
         ]
         if new:
             raise RefusedError(f"with the id {show(self.new)} the build would fail: {new[0]}")
