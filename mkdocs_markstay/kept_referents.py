@@ -86,32 +86,33 @@ def _tell_lost(
     places: Mapping[str, PublishedPlace],
 ) -> Finding:
     title = f" ({show(entry.title)})" if entry.title else ""
-    what = f"{show(entry.referent)}{title} was published and is no more"
+    what = f"{show(entry.referent)}{title} was published and is not any more"
     page = places.get(entry.page_id)
-    if entry.section_id:
-        where = "the page is gone, too" if page is None else f"its page is {page.path}"
-        what += f": {where}"
+    with_page = bool(entry.section_id) and entry.page_id in lost_pages
+    if with_page:
+        what += f", nor is its page: see line {register.lines[entry.page_id]}"
+    elif entry.section_id and page is not None:
+        what += f"; its page is {page.path}"
     candidates = nearest.find(entry)
-    retire = f'{register.name("retire")} {shlex.quote(entry.referent)} --reason "..."'
-    parts = [_name_move(register, entry, candidates)] if candidates else []
-    if entry.page_id in lost_pages and entry.section_id:
-        parts.append(f"see line {register.lines[entry.page_id]} for the whole page")
-    elif not candidates:
+    steps = ["Put it back"]
+    if candidates:
+        steps.append(_name_move(register, entry, candidates))
+    elif not with_page:
         move = f"{register.name('move')} {shlex.quote(entry.referent)} NEW-REFERENT"
-        parts.append(f"if it is somewhere else: {move}")
-    parts.append(f"if it is gone for good: {retire}")
-    message = f"{what}. Put it back; or {'; '.join(parts)}"
+        steps.append(f"If it is elsewhere now, run: {move}")
+    retire = f"{register.name('retire')} {shlex.quote(entry.referent)} --reason '...'"
+    steps.append(f"If it is gone for good, run: {retire}")
     line = register.lines[entry.referent]
+    message = f"{what}. {'. '.join(steps)}"
     return Finding(register.shown, line, "lost-referent", message, heading=entry.title)
 
 
 def _name_move(register: Register, entry: Entry, candidates: Sequence[Candidate]) -> str:
     first, *others = candidates
     place = first.place
-    new = shlex.quote(place.referent)
     text = (
-        f"if it is now {place.path}:{place.line} ({first.why}):"
-        f" {register.name('move')} {shlex.quote(entry.referent)} {new}"
+        f"If it is now {place.path}:{place.line} ({first.why}), run: {register.name('move')}"
+        f" {shlex.quote(entry.referent)} {shlex.quote(place.referent)}"
     )
     if others:
         more = ", ".join(f"{each.place.referent} ({each.why})" for each in others)

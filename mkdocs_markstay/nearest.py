@@ -78,7 +78,7 @@ class Nearest:
             yield from self._find_pages(entry)
             return
         for place in _few(self._by_text.get(entry.digest, ())):
-            yield Candidate(place, "has the same text")
+            yield Candidate(place, "same text")
         title = _fold(entry.title)
         here = self._new_in.get(entry.page_id, ())
         same_id = _few(self._by_id.get(entry.section_id, ()))
@@ -100,12 +100,12 @@ class Nearest:
             for place in _few(self._by_id.get(section_id, ())):
                 shared[place.report.page_id] += 1
         for page_id, count in sorted(shared.items(), key=lambda pair: (-pair[1], pair[0])):
-            many = "section" if count == 1 else "sections"
-            yield Candidate(self._places[page_id], f"has {count} {many} with ids of this page")
+            many = "one of its sections" if count == 1 else f"{count} of its sections"
+            yield Candidate(self._places[page_id], f"{many} by id")
         title, name = _fold(entry.title), entry.page_id.rpartition("/")[2]
         pages = self._new_pages.values()
         paths = set(entry.paths)
-        yield from (Candidate(p, "is at the same address") for p in pages if p.site_path in paths)
+        yield from (Candidate(p, "same address") for p in pages if p.site_path in paths)
         yield from (Candidate(p, "same title") for p in pages if title and _fold(p.title) == title)
         yield from (
             Candidate(p, "same name") for p in pages if p.referent.rpartition("/")[2] == name

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -312,7 +313,7 @@ def _check_moves(register: Register) -> Iterator[Finding]:
             message = (
                 f"{show(entry.referent)} was moved to {show(entry.detail)}, which leads"
                 f" {_why_nowhere(register, entry)}. Name a referent that is published, or retire"
-                f' it: {register.name("retire")} {entry.referent} --reason "..."'
+                f" it: {register.name('retire')} {shlex.quote(entry.referent)} --reason '...'"
             )
             yield Finding(register.shown, register.lines[entry.referent], "dead-end", message)
 

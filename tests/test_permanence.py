@@ -211,17 +211,17 @@ def test_a_renamed_id_is_missed(site: Path) -> None:
     edit(site, "guide/install.md", ("<#setup>", "<#set-up>"))
     found = told(site)["guide/install#setup"]
     assert found == (
-        "'guide/install#setup' ('Setup') was published and is no more: its page is"
-        " docs/guide/install.md. Put it back; or if it is now docs/guide/install.md:11 (has the"
-        " same text): mkdocs-markstay move 'guide/install#setup' 'guide/install#set-up'; if it is"
-        " gone for good: mkdocs-markstay retire 'guide/install#setup' --reason \"...\""
+        "'guide/install#setup' ('Setup') was published and is not any more; its page is"
+        " docs/guide/install.md. Put it back. If it is now docs/guide/install.md:11 (same text),"
+        " run: mkdocs-markstay move 'guide/install#setup' 'guide/install#set-up'. If it is gone"
+        " for good, run: mkdocs-markstay retire 'guide/install#setup' --reason '...'"
     )
 
 
 @pytest.mark.parametrize(
     ("section", "why"),
     [
-        ("## Anything <#any>\n\nDeep text.", "has the same text"),
+        ("## Anything <#any>\n\nDeep text.", "same text"),
         ("## Deep <#deep>\n\nReworded.", "same id and title"),
         ("## deep <#other>\n\nReworded.", "same title"),
         ("## Other <#deep>\n\nReworded.", "same id"),
@@ -241,10 +241,10 @@ def test_a_page_that_moved_is_found(site: Path) -> None:
     (site / "docs/guide/usage.md").rename(site / "docs/start/using.md")
     messages = told(site)
     assert sorted(messages) == ["guide/usage", "guide/usage#first", "guide/usage#tips"]
-    move = "docs/start/using.md:1 (has 2 sections with ids of this page): mkdocs-markstay move"
-    assert f"{move} guide/usage start/using;" in messages["guide/usage"]
+    move = "docs/start/using.md:1 (2 of its sections by id), run: mkdocs-markstay move"
+    assert f"{move} guide/usage start/using." in messages["guide/usage"]
     line = line_of(site, "guide/usage")
-    assert f"see line {line} for the whole page" in messages["guide/usage#first"]
+    assert f"nor is its page: see line {line}." in messages["guide/usage#first"]
     ran = done(site, "move", "guide/usage", "start/using")
     assert ran.out.split("\n")[:3] == [
         "guide/usage moved: start/using",
@@ -316,7 +316,7 @@ def test_check_finds_the_text_in_pages_that_did_not_change(site: Path) -> None:
     first = run_markstay(site, "check")
     edit(site, "guide/usage.md", ("Tip.", "A tip."))
     second = run_markstay(site, "check")
-    assert "docs/index.md:5 (has the same text)" in first.findings[0].message
+    assert "docs/index.md:5 (same text)" in first.findings[0].message
     assert second.findings == first.findings
 
 
@@ -468,7 +468,7 @@ def test_a_page_whose_path_changes_keeps_its_referent(site: Path) -> None:
 
 def test_a_page_id_that_changes_leaves_its_page_where_it_is(site: Path) -> None:
     edit(site, "guide/usage.md", ("# Usage", "---\npage_id: use\n---\n\n# Usage"))
-    assert "mkdocs-markstay move guide/usage use;" in told(site)["guide/usage"]
+    assert "mkdocs-markstay move guide/usage use." in told(site)["guide/usage"]
     done(site, "move", "guide/usage", "use")
     result = built(site)
     assert "markstay-page" not in result.html("guide/usage/index.html")
