@@ -45,6 +45,17 @@ DESCRIPTIONS: dict[str, str] = {
     "parity-missing": "A translation lacks a section id of its original.",
     "parity-extra": "A translation has a section id that its original does not have.",
     "parity-order": "A translation has the section ids of its original in another order.",
+    # what was published, against the register
+    "lost-referent": "A page or section that was published is not any more.",
+    "published-again": "A page or section is published that the register says to have gone.",
+    "dead-end": "What was moved leads to nothing.",
+    "alias-taken": "The old id of a section is the id of something else in the page.",
+    "address-taken": "Something else is published at the address of an old page.",
+    "redirected-twice": "An old address is led somewhere by mkdocs-redirects, too.",
+    "unregistered": "The register does not have what is published.",
+    "bad-register": "The register, or a line of it, cannot be read.",
+    "register-conflict": "Two lines of the register say what cannot both be true.",
+    "register-duplicate": "Two lines of the register are for one referent.",
     # what `stamp` could not or would not write
     "not-stamped": "A heading was left without an id: none can be written for certain.",
     "not-written": "A file that ids belong into was left as it was.",

@@ -155,7 +155,8 @@ def test_options_of_commands_are_described(name: str) -> None:
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 def test_commands_that_are_named_are_there(page: Path) -> None:
     named = re.findall(
-        r"(?<!install )mkdocs-markstay ([a-z]+)\b([^`\n#>|]*)", page.read_text("utf-8")
+        r"(?<!install )mkdocs-markstay ([a-z]+)\b((?:(?!mkdocs-markstay)[^`\n#>|])*)",
+        page.read_text("utf-8"),
     )
     for name, rest in named:
         options = {option for each in main.commands[name].params for option in each.opts}

@@ -202,6 +202,7 @@ def test_ids_are_stamped_when_asked_for(repository: Repository) -> None:
         ("markstay-check", "mkdocs.en.yml", True),
         ("markstay-check", "site/zensical.toml", True),
         ("markstay-check", "markstay.baseline", True),
+        ("markstay-check", "markstay.lock", True),
         ("markstay-check", "docs/readme.md.txt", False),
         ("markstay-check", "docs/about-mkdocs.yml", False),
         ("markstay-check", ".github/workflows/docs.yml", False),
