@@ -67,15 +67,30 @@ def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> It
             continue
         line = register.lines[referent]
         became = f"moved to {show(entry.detail)}" if entry.state == MOVED else "retired"
-        paths = (place.site_path,) if not entry.section_id else ()
-        again = entry._replace(state=LIVE, detail="", title=place.title or entry.title, paths=paths)
         other = "give the heading another id" if entry.section_id else "name the page otherwise"
         message = (
             f"{show(referent)} is published, and {register.shown}:{line} says that it was"
-            f" {became}. If it is another text, {other}; if it is the same again, write there:"
-            f" {again.to_line()}"
+            f" {became}. If it is another text, {other}; if it is the same again,"
+            f" {_name_return(register, entry, place, places)}"
         )
         yield Finding(place.path, place.line, "published-again", message, heading=place.title)
+
+
+def _name_return(
+    register: Register,
+    entry: Entry,
+    place: PublishedPlace,
+    places: Mapping[str, PublishedPlace],
+) -> str:
+    """Say how a referent is made live again."""
+    end = register.follow(entry.referent)
+    if end is not None and end.state == LIVE and end.referent not in places:
+        # It went back, and with it what it was moved to.
+        moves = f"{shlex.quote(end.referent)} {shlex.quote(entry.referent)}"
+        return f"run: {register.name('move')} {moves}"
+    paths = () if entry.section_id else tuple(dict.fromkeys((place.site_path, *entry.paths)))
+    again = entry._replace(state=LIVE, detail="", title=place.title or entry.title, paths=paths)
+    return f"write there: {again.to_line()}"
 
 
 def _tell_lost(

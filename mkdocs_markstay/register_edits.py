@@ -72,7 +72,7 @@ def move(
 ) -> Changes:
     """Say that what was published as ``old`` is now ``new``.
 
-    With a page go those of its sections that are sections of the new page, by the same
+    With a page go those of its sections that are new sections of the new page, by the same
     ids; others are left.
     """
     if old == new:
@@ -89,7 +89,7 @@ def move(
             target = f"{page_id}#{section.section_id}"
             if section.state != LIVE or section.referent in places:
                 continue
-            if target in places and _is_free(register, section.referent, target):
+            if target in places and _came_along(register, section, target, digests):
                 _move(register, section, target, places, digests, changes)
             else:
                 changes.left.append(section.referent)
@@ -148,6 +148,17 @@ def check_target(register: Register, old: str, new: str) -> None:
         raise RefusedError(
             f"{show(new)} is an old address: it {became}, as {NAME} says. Choose another id"
         )
+
+
+def _came_along(
+    register: Register, section: Entry, target: str, digests: Mapping[str, str]
+) -> bool:
+    """Whether a section of a page that moved is the one with its id in the new page."""
+    there = register.entries.get(target)
+    if there is None or there.state != LIVE:
+        return _is_free(register, section.referent, target)
+    # The new page had a section with this id before.
+    return bool(section.digest) and section.digest == digests.get(target)
 
 
 def _is_free(register: Register, old: str, new: str) -> bool:

@@ -254,6 +254,36 @@ def test_a_page_that_moved_is_found(site: Path) -> None:
     assert done(site, "lock", "--check")
 
 
+def test_a_page_merged_into_another_takes_only_its_own_sections_along(site: Path) -> None:
+    more = "\n## Setup of use <#first-use>\n\nStep.\n\n## Tips <#tips>\n\nTip.\n"
+    edit(site, "guide/install.md", ("Deep text.\n", f"Deep text.\n{more}\n## First <#first>\n"))
+    done(site, "lock")
+    (site / "docs/guide/usage.md").unlink()
+    edit(site, "guide/install.md", ("## First <#first>\n", "## First <#first>\n\nOther.\n"))
+    ran = done(site, "move", "guide/usage", "guide/install")
+    # `tips` is the same text; `first` was there before, and is another one.
+    assert ran.out.splitlines() == [
+        "guide/usage moved: guide/install",
+        "guide/usage#tips moved: guide/install#tips",
+    ]
+    assert "guide/usage#first has no place there" in ran.err
+
+
+def test_a_page_that_moves_back(site: Path) -> None:
+    (site / "docs/use.md").write_text(USAGE, "utf-8")
+    (site / "docs/guide/usage.md").unlink()
+    done(site, "move", "guide/usage", "use")
+    done(site, "lock")
+    (site / "docs/use.md").rename(site / "docs/guide/usage.md")
+    messages = {f.message.split("'")[1]: f.message for f in build_site(site).findings}
+    assert messages["guide/usage"].endswith(
+        "the same again, run: mkdocs-markstay move use guide/usage"
+    )
+    done(site, "move", "use", "guide/usage")
+    done(site, "lock", "--check")
+    assert Page(built(site).html("use/index.html")).links["markstay-page-to"] == "../guide/usage/"
+
+
 def test_while_something_is_missing_nothing_is_recorded(site: Path) -> None:
     edit(site, "index.md", ("## News <#news>", "## Fresh <#fresh>"))
     before = lock(site)
