@@ -8,6 +8,7 @@ What a command needs is imported when it runs, so that each is quick.
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,10 +28,11 @@ from mkdocs_markstay.cli_tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import Inspection, SiteSettings
+    from mkdocs_markstay.link_site import LinkedFile
     from mkdocs_markstay.published_places import PublishedPlace
     from mkdocs_markstay.register import Register
     from mkdocs_markstay.register_edits import Changes
@@ -283,7 +285,47 @@ def _tell(changes: Changes, register: Register) -> None:
 
 
 def _follow_links(site: _Site, changes: Changes, *, fix_links: bool) -> None:
-    del site, changes, fix_links
+    """Tell the links of the sources that lead to old addresses, or rewrite them."""
+    from mkdocs_markstay.changed_sources import list_changed
+    from mkdocs_markstay.link_site import find_left, find_site_links, make_addresses
+
+    changed = list_changed(site.register, changes.changed, site.run.reports)
+    with errors():
+        if fix_links:
+            links = find_site_links(site.config_file, changed, inspect)
+            _rewrite(links.files)
+            for left in links.left:
+                click.echo(f"{left.path}:{left.line}: {left}", err=True)
+            return
+    rendered = site.run.rendered
+    found = find_left(rendered, changed, make_addresses(site.run, changed))
+    for left in found:
+        gone = " (gone)" if left.new is None else f" (now {left.new})"
+        click.echo(f"{left.path} has a link to {left.old}{gone}", err=True)
+    if any(left.new is not None for left in found):
+        click.echo(f"{_FIX}: {_name_fix(site, changes)} --fix-links", err=True)
+
+
+_FIX = "the links of the sources can be rewritten"
+
+
+def _name_fix(site: _Site, changes: Changes) -> str:
+    entry = site.register.entries[changes.changed[0]]
+    words = map(shlex.quote, (entry.referent, entry.detail))
+    return f"{site.register.name('move')} {' '.join(words)}"
+
+
+def _rewrite(files: Iterable[LinkedFile]) -> None:
+    from mkdocs_markstay.edits import NotReplacedError, replace_file
+
+    for file in files:
+        try:
+            replace_file(Path(file.path), file.old, file.new)
+        except NotReplacedError as error:
+            click.echo(str(error), err=True)
+            continue
+        for link in file.links:
+            click.echo(f"{link.path}:{link.line}: the link leads to {link.new} now")
 
 
 def _referents(number: int) -> str:

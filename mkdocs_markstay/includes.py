@@ -79,7 +79,7 @@ class IncludedFiles:
 
         The first one behind the line ``after``, or None.
         """
-        for file in self._files(directive):
+        for file in find_files(directive, self._roots):
             for candidate in self._headings(file).get(key, []):
                 if candidate.line > after:
                     return IncludedLine(file, candidate)
@@ -87,7 +87,7 @@ class IncludedFiles:
 
     def find_headings(self, directive: Directive) -> Iterator[Candidate]:
         """Give the lines that could be headings in the files that a directive names."""
-        for file in self._files(directive):
+        for file in find_files(directive, self._roots):
             for candidates in self._headings(file).values():
                 yield from candidates
 
@@ -104,12 +104,14 @@ class IncludedFiles:
             self._lines[file] = found
         return self._lines[file]
 
-    def _files(self, directive: Directive) -> list[Path]:
-        # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
-        names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
-        roots = [Path(root) for root in self._roots]
-        files = (root / name for name in dict.fromkeys(names) if name for root in roots)
-        return list(islice(filter(_is_file, files), _FILES_READ))
+
+def find_files(directive: Directive, roots: Sequence[str | PathLike[str]]) -> list[Path]:
+    """Find the files that a directive names, in the folders ``roots``."""
+    # Snippets may name a part of a file: `file.md:3:9` or `file.md:part`.
+    names = (spelled for name in directive.names for spelled in (name, name.split(":", 1)[0]))
+    folders = [Path(root) for root in roots]
+    files = (folder / name for name in dict.fromkeys(names) if name for folder in folders)
+    return list(islice(filter(_is_file, files), _FILES_READ))
 
 
 def _is_file(path: Path) -> bool:

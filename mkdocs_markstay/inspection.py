@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from os import PathLike
     from pathlib import Path
 
     from mkdocs_markstay.checks import Rules
@@ -27,7 +28,9 @@ class SiteSettings:
     are those of finding codes that are not the default. ``configured`` is False if
     the configuration does not name this package yet; ``adds_attributes``: with it, attribute
     lists (`{.class}`) are read that are text without it. ``site`` is the folder of the
-    published site if the generator looks for it, whatever it is asked for.
+    published site if the generator looks for it, whatever it is asked for. ``site_url`` is
+    the address of the site, "" if it has none; ``roots`` are the folders in which files that
+    pages include are looked for, besides that of the page.
     """
 
     folder: Path
@@ -39,6 +42,8 @@ class SiteSettings:
     configured: bool
     adds_attributes: bool
     site: Path | None = None
+    site_url: str = ""
+    roots: tuple[str | PathLike[str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -896,8 +896,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Give an inspection what was found in one language of the site."""
         build = self._build
         inspection.begin_page(None, None)
+        home = Path(_config_file_of(config)).absolute().parent
         inspection.settings = SiteSettings(
-            Path(_config_file_of(config)).absolute().parent,
+            home,
             self.docs,
             build.rules,
             self._levels(),
@@ -905,6 +906,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             config.strict,
             self.configured,
             self.extension.added_attr_list,
+            site_url=config.site_url or "",
+            roots=find_roots((config.docs_dir, home), config.mdx_configs),
         )
         inspection.findings += build.findings
         # The next language begins with what this one leaves to be compared with.

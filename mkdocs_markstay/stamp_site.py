@@ -1,14 +1,14 @@
 """Writing section ids into the files of a site: plan, prove, replace."""
 
 # Paths are strings here: the copy is walked with os.path, which is several times faster.
-# ruff: noqa: PTH100, PTH109, PTH120
+# ruff: noqa: PTH100
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,13 @@ from mkdocs_markstay.edits import (
 )
 from mkdocs_markstay.findings import Finding, judge, name_path
 from mkdocs_markstay.inspection import Inspection, InspectionError
-from mkdocs_markstay.mirror import mirrored
+from mkdocs_markstay.site_copy import (
+    SiteCopy,
+    find_project,
+    included_folders,
+    inspect_site_of,
+    settings_of,
+)
 from mkdocs_markstay.stamp_plan import find_positional, find_syntax, plan_stamps
 from mkdocs_markstay.stamp_proof import Rendering, prove
 
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from mkdocs_markstay.inspection import RenderedPage, SiteSettings
-    from mkdocs_markstay.mirror import Mirror
     from mkdocs_markstay.stamp_plan import Choice, Edit, Plan
 
 NOT_OF_SITE = "is no page of this site, and no page includes it with a heading"
@@ -116,7 +121,7 @@ def stamp_site(
     run = Inspection(keep=True)
     if options.paths:
         run.wants_left_out = options.wants
-    settings = _inspect(inspect, path, run)
+    settings = inspect_site_of(inspect, path, run)
     missed = _find_missed(options.paths, run)
     if set(missed) == set(options.paths) and set(missed.values()) == {NOT_OF_SITE}:
         raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
@@ -138,28 +143,14 @@ def stamp_site(
 # -- the plan
 
 
-def _inspect(
-    inspect: Callable[..., None], config_file: str, run: Inspection, **overrides: str
-) -> SiteSettings:
-    inspect(config_file, run, **overrides)
-    if run.settings is None:
-        raise InspectionError("MkDocs stopped before it had read the site")
-    return run.settings
-
-
-def _settings_of(run: Inspection) -> SiteSettings:
-    assert run.settings is not None, "the run is over"
-    return run.settings
-
-
 def _find_todays_anchors(config_file: str, inspect: Callable[..., None], run: Inspection) -> None:
     """Learn which anchors are published, where the plugin makes others."""
-    settings = _settings_of(run)
+    settings = settings_of(run)
     if settings.configured or not settings.adds_attributes:
         return
     # What is published has text where the plugin reads attributes.
     plain = Inspection(keep=True, plain=True, wants_left_out=run.wants_left_out)
-    _inspect(inspect, config_file, plain)
+    inspect_site_of(inspect, config_file, plain)
     anchors = {page.report.key: page.anchors for page in plain.rendered}
     for number, page in enumerate(run.rendered):
         today = anchors.get(page.report.key, ())
@@ -175,7 +166,7 @@ def _find_edits(
     Once some headings have their ids, it may be certain where others stand: there are as many
     passes as there is something to find, so that there is nothing for another run.
     """
-    settings = _settings_of(run)
+    settings = settings_of(run)
     syntax = find_syntax(settings.docs) if options.syntax == "auto" else options.syntax
     pages = {page.report.key: page for page in run.rendered}
     edits: list[Edit] = []
@@ -183,7 +174,8 @@ def _find_edits(
     raw: dict[str, bytes] = {}
     refused: dict[tuple[str, int, str], Finding] = {}
     with ExitStack() as stack:
-        copy = _Copy(config_file, inspect, run, raw, stack)
+        site_copy = SiteCopy(config_file, inspect, run, included_folders(run), stack)
+        copy = _Copy(site_copy, raw)
         while True:
             plan = plan_stamps(
                 pages.values(),
@@ -235,7 +227,7 @@ def _read_files(plan: Plan, settings: SiteSettings, raw: dict[str, bytes]) -> li
     So do edits whose line is not the one that was rendered. Returns the findings.
     """
     findings = []
-    project = Path(_find_project(settings.folder))
+    project = Path(find_project(settings.folder))
     of_file: dict[str, list[Edit]] = {}
     for edit in plan.edits.values():
         of_file.setdefault(edit.file, []).append(edit)
@@ -243,7 +235,7 @@ def _read_files(plan: Plan, settings: SiteSettings, raw: dict[str, bytes]) -> li
         place = edits[0].place
         folder = settings.docs if place.via is None else project
         if is_inside(Path(file), folder):
-            problem = _read(file, raw)
+            problem = read_file(file, raw)
         else:
             problem = f"is outside the folder {folder.name}. Write the ids where it belongs"
         if problem:
@@ -271,7 +263,7 @@ def _changes(edits: Iterable[Edit]) -> dict[int, tuple[str, str]]:
     return {edit.line: (edit.old, edit.new) for edit in edits}
 
 
-def _read(file: str, raw: dict[str, bytes]) -> str:
+def read_file(file: str, raw: dict[str, bytes]) -> str:
     """Read a file that is to be changed; return the reason if it cannot be."""
     if file in raw:
         return ""
@@ -302,13 +294,6 @@ def _not_written(path: str, reason: str) -> Finding:
     return Finding(path, 1, "not-written", f"the file {reason}")
 
 
-def _find_project(folder: Path) -> str:
-    """Find the folder under version control that a folder is in, else the folder itself."""
-    folder = folder.resolve()
-    found = (each for each in (folder, *folder.parents) if (each / ".git").exists())
-    return os.fspath(next(found, folder))
-
-
 def _stamp_files(edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, bytes]:
     """Give the files their new contents."""
     of_file: dict[str, list[Edit]] = {}
@@ -322,63 +307,23 @@ def _stamp_files(edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, b
 
 @dataclass
 class _Copy:
-    """A copy of a site, which ``run`` has rendered as it is; made once it is needed."""
+    """A copy of a site, which ``run`` has rendered as it is."""
 
-    config_file: str
-    inspect: Callable[..., None]
-    run: Inspection
+    copy: SiteCopy
     raw: Mapping[str, bytes]
-    stack: ExitStack
-    changed: set[str] = field(default_factory=set)
 
     def render(
         self, before: Sequence[Edit], edits: Collection[Edit], keys: Collection[str] | None
     ) -> Rendering:
         """Render the copy with edits, those of ``before`` among them; only some pages of it."""
-        contents = _stamp_files([*before, *edits], self.raw)
-        self.mirror.restore(self.changed - set(contents))
-        self.mirror.write(contents)
-        self.changed = set(contents)
-        left_out = {
-            self.mirror.path(page.file)
-            for page in self.run.rendered
-            if page.left_out and page.file is not None
-        }
-        trial = Inspection(keep=True, wants_left_out=left_out.__contains__)
-        if keys is not None:
-            trial.wants = lambda key, _path: key in keys
-        config_file, docs = self.mirror.path(self.config_file), self.mirror.path(self.settings.docs)
-        with self.mirror.entered():
-            _inspect(self.inspect, config_file, trial, docs_dir=docs)
+        trial = self.copy.render(_stamp_files([*before, *edits], self.raw), keys)
         pages = {page.report.key: page for page in trial.rendered}
         failing = [each for each in _failing(trial) if _where(each) not in self.known]
         return Rendering(pages, failing)
 
-    @property
-    def settings(self) -> SiteSettings:
-        return _settings_of(self.run)
-
     @cached_property
     def known(self) -> set[tuple[str, int, str]]:
-        return set(map(_where, _failing(self.run)))
-
-    @cached_property
-    def mirror(self) -> Mirror:
-        docs = os.fspath(self.settings.docs)
-        of_site = [os.path.dirname(self.config_file), docs]
-        of_site += [*map(os.path.realpath, of_site), _find_project(self.settings.folder)]
-        try:
-            # What stands beside a site is often a part of it.
-            root = os.path.dirname(os.path.commonpath([*of_site, os.getcwd()]))
-        except ValueError:
-            raise InspectionError("run stamp on the drive of the site") from None
-        pages = self.run.rendered
-        included = {h.place.path for page in pages for h in page.headings if h.place.via}
-        folders = {os.path.dirname(os.path.realpath(path)) for path in included}
-        # The generator would find what is published there, and add to it.
-        site = self.settings.site
-        without = [] if site is None else [os.path.realpath(site)]
-        return self.stack.enter_context(mirrored(root, os.path.realpath(docs), folders, without))
+        return set(map(_where, _failing(self.copy.run)))
 
 
 def _where(found: Finding) -> tuple[str, int, str]:
@@ -387,6 +332,6 @@ def _where(found: Finding) -> tuple[str, int, str]:
 
 def _failing(run: Inspection) -> list[Finding]:
     """Give the findings that fail a build."""
-    settings = _settings_of(run)
+    settings = settings_of(run)
     levels = {"error", "warning"} if settings.strict else {"error"}
     return [found for found in judge(run.findings, settings.levels) if found.level in levels]

@@ -219,6 +219,8 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
         site.extension.added_attr_list,
         # Zensical wants it in the folder of the configuration, with all links followed.
         Path(os.path.normpath(site.folder / site.config["site_dir"])),
+        site.config.get("site_url") or "",
+        find_roots((site.docs, site.folder), site.config["mdx_configs"]),
     )
 
 

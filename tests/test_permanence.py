@@ -556,6 +556,51 @@ def test_rename_in_a_file_that_two_pages_include(tmp_path: Path) -> None:
     done(tmp_path, "lock", "--check")
 
 
+# -- links in the sources
+
+
+def test_links_are_told_and_rewritten(site: Path) -> None:
+    (site / "README.md").write_text("[x](docs/guide/install.md#setup)\n", "utf-8")
+    ran = done(site, "rename", "docs/guide/install.md", "setup", "set-up")
+    assert ran.err.splitlines() == [
+        "docs/index.md has a link to guide/install.md#setup (now guide/install.md#set-up)",
+        (
+            "the links of the sources can be rewritten: mkdocs-markstay move 'guide/install#setup'"
+            " 'guide/install#set-up' --fix-links"
+        ),
+    ]
+    ran = done(site, "move", "guide/install#setup", "guide/install#set-up", "--fix-links")
+    assert ran.out.splitlines()[-1] == (
+        "docs/index.md:3: the link leads to guide/install.md#set-up now"
+    )
+    text = (site / "docs/index.md").read_text("utf-8")
+    assert text == INDEX.replace("install.md#setup", "install.md#set-up")
+    built(site, strict=True)
+
+
+def test_links_to_a_page_that_moved(site: Path) -> None:
+    edit(site, "guide/install.md", ("Run it.", "[Use](usage.md), [tips](usage.md#tips)."))
+    (site / "docs/start").mkdir()
+    (site / "docs/guide/usage.md").rename(site / "docs/start/using.md")
+    done(site, "move", "guide/usage", "start/using", "--fix-links")
+    text = (site / "docs/guide/install.md").read_text("utf-8")
+    assert "[Use](../start/using.md), [tips](../start/using.md#tips)." in text
+    built(site, strict=True)
+
+
+def test_rename_rewrites_links_at_once(site: Path) -> None:
+    ran = done(site, "rename", "docs/guide/install.md", "setup", "set-up", "--fix-links")
+    assert "docs/index.md:3: the link leads to guide/install.md#set-up now" in ran.out
+    done(site, "rename", "docs/guide/install.md", "set-up", "third", "--fix-links")
+    assert "install.md#third" in (site / "docs/index.md").read_text("utf-8")
+
+
+def test_links_to_what_is_gone_are_told(site: Path) -> None:
+    edit(site, "guide/install.md", ("## Setup <#setup>\n", ""))
+    ran = done(site, "retire", "guide/install#setup", "--reason", "It sets itself up.")
+    assert ran.err == "docs/index.md has a link to guide/install.md#setup (gone)\n"
+
+
 # -- invariants
 
 
