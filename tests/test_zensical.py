@@ -494,3 +494,23 @@ def test_without_mkdocs(tmp_path: Path) -> None:
         "docs/index.md:11 error malformed-id",
     ]
     assert "configuration" not in done.stderr
+
+
+@pytest.mark.parametrize(("name", "config"), [("zensical.toml", TOML), ("mkdocs.yml", YAML)])
+def test_what_was_published_is_missed(tmp_path: Path, name: str, config: str) -> None:
+    home = "# Home\n\nSee [tips](b.md#tips).\n"
+    b = "# B\n\n## Tips <#tips>\n\nTip.\n"
+    write_files(tmp_path, {name: config, "docs/index.md": home, "docs/b.md": b})
+    assert run_markstay(tmp_path, "lock").code == 0
+    assert check(tmp_path).code == 0
+    moved = f"{home}\n## Hints <#hints>\n\nTip.\n"
+    write_files(tmp_path, {"docs/index.md": moved, "docs/b.md": "# B\n"})
+    ran = check(tmp_path)
+    assert ran.places == ["markstay.lock:3 error lost-referent"]
+    assert "docs/index.md:5 (same text)" in ran.findings[0].message
+    assert check(tmp_path).findings == ran.findings
+    arguments = ["move", "b#tips", "index#hints", "--fix-links"]
+    assert run_markstay(tmp_path, *arguments).code == 0
+    assert "[tips](index.md#hints)" in (tmp_path / "docs/index.md").read_text(encoding="utf-8")
+    assert check(tmp_path).code == 0
+    assert run_markstay(tmp_path, "lock", "--check").code == 0
