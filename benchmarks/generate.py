@@ -42,20 +42,21 @@ def write_site(pages: int, folder: Path) -> None:
 def make_page(number: int) -> str:
     """Make the Markdown of one page; only the number decides what is in it."""
     chance = random.Random(number)  # noqa: S311 (not for secrets)
-    parts = [f"# {_words(chance, 3).capitalize()} {number}", _prose(chance, 3)]
+    parts = [f"# {words(chance, 3).capitalize()} {number}", _prose(chance, 3)]
     size = chance.randrange(5_000, 9_000)
     section = 0
     while sum(map(len, parts)) < size:
         section += 1
         level = "##" if section % 3 else "###"
-        parts.append(f"{level} {_words(chance, 4).capitalize()} <#section-{section}>")
+        parts.append(f"{level} {words(chance, 4).capitalize()} <#section-{section}>")
         parts.append(_prose(chance, 5))
         parts.append(_BLOCKS[section % len(_BLOCKS)](chance))
         parts.append(_prose(chance, 3))
     return "\n\n".join(parts) + "\n"
 
 
-def _words(chance: random.Random, count: int) -> str:
+def words(chance: random.Random, count: int) -> str:
+    """Give so many words in a row."""
     return " ".join(chance.choices(_WORDS, k=count))
 
 
@@ -72,13 +73,13 @@ def _prose(chance: random.Random, sentences: int) -> str:
 def _list(chance: random.Random) -> str:
     lines = []
     for _ in range(5):
-        lines.append(f"- {_words(chance, 9)}")
-        lines += [f"    - {_words(chance, 6)}" for _ in range(chance.randrange(3))]
+        lines.append(f"- {words(chance, 9)}")
+        lines += [f"    - {words(chance, 6)}" for _ in range(chance.randrange(3))]
     return "\n".join(lines)
 
 
 def _table(chance: random.Random) -> str:
-    rows = [[_words(chance, 1), f"`{_words(chance, 1)}`", _words(chance, 6)] for _ in range(7)]
+    rows = [[words(chance, 1), f"`{words(chance, 1)}`", words(chance, 6)] for _ in range(7)]
     return "\n".join(["| Name | Type | Meaning |", "| --- | --- | --- |", *map(_row, rows)])
 
 
@@ -95,7 +96,7 @@ def _code(chance: random.Random) -> str:
 
 
 def _admonition(chance: random.Random) -> str:
-    return f"!!! note\n    {_words(chance, 20)}"
+    return f"!!! note\n    {words(chance, 20)}"
 
 
 _BLOCKS = (_list, _code, _table, _admonition)

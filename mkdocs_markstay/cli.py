@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mkdocs_markstay import __version__
+from mkdocs_markstay.cli_diff import diff
 from mkdocs_markstay.cli_register import lock, move, rename, resolve, retire
 from mkdocs_markstay.cli_tools import (
     config_option,
@@ -367,5 +368,5 @@ def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
     raise SystemExit(any(found.level in failing for found in findings))
 
 
-for _command in (lock, move, rename, resolve, retire):
+for _command in (diff, lock, move, rename, resolve, retire):
     main.add_command(_command)

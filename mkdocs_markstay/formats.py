@@ -194,7 +194,7 @@ def _make_record(found: Finding) -> dict[str, Any]:
 def _write_commands(findings: Sequence[Finding]) -> str:
     findings = [found for found in findings if not found.debt]
     commands = [
-        _write_command(
+        write_command(
             found.level,
             {"file": found.path, "line": str(found.line), "title": found.code},
             # The log of a job shows the message alone, so that names the place, too.
@@ -206,11 +206,12 @@ def _write_commands(findings: Sequence[Finding]) -> str:
     if max(levels.values(), default=0) > _GITHUB_SHOWS:
         worst = next(level for level in LEVELS if levels[level])
         message = f"{summarize(findings)}. Not all are shown as annotations; the log has them all"
-        commands.insert(0, _write_command(worst, {"title": _TOOL}, message))
+        commands.insert(0, write_command(worst, {"title": _TOOL}, message))
     return "".join(f"{command}\n" for command in commands)
 
 
-def _write_command(level: str, properties: dict[str, str], message: str) -> str:
+def write_command(level: str, properties: dict[str, str], message: str) -> str:
+    """Write a workflow command of GitHub; ``level`` is one of findings."""
     written = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
     return f"::{_GITHUB_COMMANDS[level]} {written}::{_escape_data(message)}"
 

@@ -12,6 +12,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -338,28 +339,76 @@ _SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
         "blocks": list,
     },
 }
+_SHAPES["lines"] = {
+    **_SHAPES["passages"],
+    **dict.fromkeys(("title", "url", "section_id", "page_id", "page_title", "page_url"), str),
+    **dict.fromkeys(("source", "publication", "version"), str),
+    "path": list,
+    "level": int,
+    "line": int,
+    "generated": bool,
+}
 
 
-# Texts that a record may have.
-_OPTIONAL = {"pages": ("content", "ids")}
+# What a record may have.
+_OPTIONAL: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "pages": {"content": str, "ids": str, "former_urls": list}
+}
 
 
 def _check_shape(data: Mapping[str, Any]) -> None:
-    """Raise an error that names the first value of a wrong type; lists hold texts."""
-    rows: list[tuple[str, Any]] = [("header", data), ("policy", data["policy"])]
-    rows += [(part, row) for part in _PART_OF for row in data[part]]
-    for part, row in rows:
-        optional = {key: str for key in _OPTIONAL.get(part, ()) if key in row}
-        for key, kind in (_SHAPES[part] | optional).items():
-            value = row[key]
-            items = value if isinstance(value, list) and key != "blocks" else ()
-            texts = [value] if isinstance(value, str) else items
-            if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
-                raise TypeError(f"{key} of {part}")
-            for text in texts:
-                text.encode()  # no lone surrogates
-                if "\0" in text:
-                    raise ValueError(f"{key} of {part}")
+    check_header(data)
+    for part in _PART_OF:
+        for row in data[part]:
+            check_row(part, row)
+
+
+def check_header(data: Mapping[str, Any]) -> None:
+    """Raise KeyError, TypeError or ValueError if a fact of the site is missing or wrong."""
+    check_row("header", data)
+    check_row("policy", data["policy"])
+
+
+_KINDS = {part: tuple(shape.values()) for part, shape in _SHAPES.items()}
+_LISTS = {
+    part: [key for key, kind in shape.items() if kind is list and key != "blocks"]
+    for part, shape in _SHAPES.items()
+}
+_VALUES = {part: itemgetter(*shape) for part, shape in _SHAPES.items()}
+
+
+def check_row(part: str, row: Any, *, escaped: bool = True) -> None:
+    """Raise an error that names the first value of a wrong type; lists hold texts.
+
+    ``part`` is `pages`, `sections`, `passages` or, for a line of ``passages.jsonl``, `lines`.
+    ``escaped``: there may be characters in it that are not allowed.
+    """
+    # Nearly all rows are right, and that is told six times as fast.
+    if not escaped and part not in _OPTIONAL and _is_plain(part, row):
+        return
+    optional = {key: kind for key, kind in _OPTIONAL.get(part, {}).items() if key in row}
+    for key, kind in (_SHAPES[part] | optional).items():
+        value = row[key]
+        items = value if isinstance(value, list) and key != "blocks" else ()
+        texts = [value] if isinstance(value, str) else items
+        if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
+            raise TypeError(f"{key} of {part}")
+        for text in texts:
+            text.encode()  # no lone surrogates
+            if "\0" in text:
+                raise ValueError(f"{key} of {part}")
+
+
+def _is_plain(part: str, row: Any) -> bool:
+    """Tell that each value of a row has the one type that it must have, if that is so."""
+    try:
+        values = _VALUES[part](row)
+    except (KeyError, TypeError):
+        return False
+    if tuple(map(type, values)) != _KINDS[part]:
+        return False
+    lists = [row[key] for key in _LISTS[part]]
+    return all(type(item) is str for value in lists for item in value)
 
 
 def _publication(header: Mapping[str, Any]) -> Publication:

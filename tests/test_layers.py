@@ -20,7 +20,7 @@ OWNERS = {
     "zensical": {"zensical_site"},
     "markdown": {"extension"},
     "bs4": {"extract_soup", "unmarked_soup"},
-    "click": {"cli", "cli_register", "cli_tools"},
+    "click": {"cli", "cli_diff", "cli_register", "cli_tools"},
     "pathspec": {"rule_options"},
     "yaml": {"site_kind", "site_options", "sources", "zensical_site"},
 }

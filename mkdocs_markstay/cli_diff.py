@@ -1,0 +1,87 @@
+"""The command that compares two manifests.
+
+What a command needs is imported when it runs, so that each is quick.
+"""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import click
+
+from mkdocs_markstay import __version__
+from mkdocs_markstay.cli_tools import fail
+
+# As in mkdocs_markstay.diff_formats, which takes time to import.
+FORMATS = ("text", "json", "markdown", "github")
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How the changes are written.",
+)
+@click.option("--fail-on", metavar="KINDS", default="", help="Exit with 1 for these, with commas.")
+@click.option(
+    "--cited",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Tell only what touches these: a list of referents or URLs.",
+)
+@click.option(
+    "--docs",
+    metavar="DIRECTORY",
+    default="docs",
+    show_default=True,
+    help="The folder of the sources, for --format github.",
+)
+def diff(old: str, new: str, style: str, fail_on: str, cited: Path | None, docs: str) -> None:
+    """Say what changed between two manifests, of passages and of sections.
+
+    OLD and NEW are files, folders, or committed files: git:REV, git:REV:PATH.
+    """
+    from dataclasses import replace
+    from tempfile import TemporaryDirectory
+
+    from mkdocs_markstay.citations import find_citations, read_citations
+    from mkdocs_markstay.diff import FAILURES, compare
+    from mkdocs_markstay.diff_formats import Report, write_report
+    from mkdocs_markstay.manifest import ManifestError
+    from mkdocs_markstay.manifest_files import open_manifest
+
+    wanted = [name.strip() for name in fail_on.split(",") if name.strip()]
+    for name in wanted:
+        if name not in FAILURES:
+            fail(f"--fail-on {name}: there is no such kind. Kinds are {', '.join(FAILURES)}")
+    # What a comparison makes is needed to its end, so looking for garbage is of no use.
+    gc.disable()
+    try:
+        with TemporaryDirectory() as first, TemporaryDirectory() as second:
+            manifests = open_manifest(old, new, Path(first)), open_manifest(new, old, Path(second))
+            citations = find_citations(read_citations(cited), *manifests) if cited else None
+            found = compare(*manifests)
+    except (ManifestError, OSError) as error:
+        fail(str(error))
+    finally:
+        gc.enable()
+    affected: list[str] = []
+    if citations is not None:
+        touched = [(change, citations.touched(change)) for change in found.changes]
+        found = replace(found, changes=[change for change, texts in touched if texts])
+        texts = set().union(*(texts for _, texts in touched))
+        affected = [text for text in citations.texts if text in texts]
+    failures = [name for name in FAILURES if name in wanted and name in found.failures()]
+    report = Report(found, failures, citations, affected)
+    for part in write_report(report, style, __version__, docs):
+        click.echo(part.encode("utf-8", "backslashreplace"), nl=False)
+    if failures:
+        click.echo(f"found of --fail-on: {', '.join(failures)}", err=True)
+        raise SystemExit(1)
