@@ -200,3 +200,31 @@ def _shorten(value: Any) -> Any:
     if isinstance(value, list):
         return [_shorten(item) for item in value]
     return value[:15] + "…" if isinstance(value, str) and value.startswith("sha256:") else value
+
+
+@pytest.mark.parametrize("config", ["mkdocs.yml", "example_site/mkdocs.yml"])
+def test_the_register_is_current(config: str) -> None:
+    """Ours, too: run `mkdocs-markstay lock` after a section was added to the docs."""
+    ran = CliRunner().invoke(main, ["lock", "--check", "-f", str(ROOT / config)])
+    assert ran.exit_code == 0, ran.output
+
+
+def test_old_addresses_land(site: Path, manifest: Manifest) -> None:
+    assert [(row["from"], row["to"]) for row in manifest.header["redirects"]] == [
+        ("gauges", "instruments"),
+        ("gauges#rain", "instruments/rain-gauge"),
+        ("siting#ladders", "siting#height-safety"),
+    ]
+    assert [row["referent"] for row in manifest.header["retired"]] == ["paper-forms"]
+    old = {path: (site / path / "index.html").read_text("utf-8") for path in OLD_PAGES}
+    assert {path: words in old[path] for path, words in OLD_PAGES.items()} == dict.fromkeys(
+        OLD_PAGES, True
+    )
+    assert '<span id="ladders"' in (site / "siting/index.html").read_text("utf-8")
+
+
+OLD_PAGES = {
+    "gauges": 'href="../instruments/"',
+    "instruments/rain-gauge": 'href="../rain/"',
+    "paper-forms": "The log book took their place.",
+}
