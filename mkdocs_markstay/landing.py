@@ -112,9 +112,9 @@ class _Planner:
             target = self.addresses.file_of(path)
             if to is not None and target == to.target:
                 continue
-            if target in self.page_at:
+            if target in self.page_at or target in self.occupied:
                 self.tell_taken(entry, target)
-            elif target not in self.occupied:
+            else:
                 text = end.detail if end.state == RETIRED else ""
                 title = self.title_of(end) if end.state == LIVE else entry.title
                 self.landings.pages.setdefault(target, OldPage(title, to, text))
@@ -162,12 +162,20 @@ class _Planner:
     def tell_taken(self, entry: Entry, target: str) -> None:
         became = f"was moved to {show(entry.detail)}"
         became = {MOVED: became, RETIRED: "was retired"}.get(entry.state, "was there before")
-        there = self.page_at[target]
-        message = (
-            f"this page is published at an old address of {show(entry.referent)}, which {became}"
-            f" ({self.register.shown}:{self.register.lines[entry.referent]}). Rename the file"
-        )
-        finding = Finding(there.path, 1, "address-taken", message)
+        line = self.register.lines[entry.referent]
+        there = self.page_at.get(target)
+        if there is None:
+            message = (
+                f"{show(target)} is another file of the site, at an old address of"
+                f" {show(entry.referent)}, which {became}. Rename the file"
+            )
+            finding = Finding(self.register.shown, line, "address-taken", message)
+        else:
+            message = (
+                f"this page is published at an old address of {show(entry.referent)}, which"
+                f" {became} ({self.register.shown}:{line}). Rename the file"
+            )
+            finding = Finding(there.path, 1, "address-taken", message)
         if finding not in self.landings.findings:
             self.landings.findings.append(finding)
 

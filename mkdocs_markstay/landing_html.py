@@ -23,10 +23,16 @@ GENERATOR = '<meta name="generator" content="mkdocs-markstay">'
 
 # Stronger than what themes say of hidden elements; below a header that stays in view.
 _STYLE = (
-    "<style>.markstay-note:target{display:block!important}"
-    ".markstay-note{border-left:.2rem solid;margin:1em 0;padding:.5em 1em;scroll-margin-top:8rem}"
-    "</style>"
+    "<style>.markstay-note:not(:target){display:none}"
+    ".markstay-note:target{display:block!important}"
+    ".markstay-note{border-left:.2rem solid;background:rgba(127,127,127,.12);margin:1em 0;"
+    "padding:.5em 1em;scroll-margin-top:8rem}</style>"
 )
+_PAGE_STYLE = (
+    "<style>body{font:1rem/1.5 sans-serif;margin:2em auto;max-width:40em;padding:0 1em}</style>"
+)
+# Where a policy takes the style away, browsers show this by themselves if it is the target.
+_HIDDEN = ' hidden="until-found"'
 # The same in all pages, so that a content security policy can name it by its digest. The
 # address that it takes is one that stands in the page.
 _SCRIPT = (
@@ -72,12 +78,12 @@ def write_notes(notes: Sequence[Note], target: str, addresses: Addresses) -> str
     """
     if not notes:
         return ""
-    written = "".join(_write_note(note, target, addresses, " hidden") for note in notes)
+    written = "".join(_write_note(note, target, addresses) for note in notes)
     return f"{_STYLE}{written}{_SCRIPT}"
 
 
-def _write_note(note: Note, target: str, addresses: Addresses, hidden: str = "") -> str:
-    opening = f'<div id="{escape(note.fragment)}" class="markstay-note" lang="en"{hidden}>'
+def _write_note(note: Note, target: str, addresses: Addresses) -> str:
+    opening = f'<div id="{escape(note.fragment)}" class="markstay-note" lang="en"{_HIDDEN}>'
     title = escape(note.title or note.fragment)
     if note.to is None:
         return f"{opening}The section “{title}” was retired: {escape(note.text)}</div>"
@@ -98,6 +104,13 @@ def write_page(page: OldPage, target: str, addresses: Addresses, site_url: str) 
         title = escape(page.title or "Retired page")
         head = '<meta name="robots" content="noindex">'
         body = f"<h1>{title}</h1><p>This page was retired: {escape(page.text)}</p>"
+        elsewhere = [
+            _write_link("markstay-part", escape(note.title), target, note.to, addresses)
+            for note in page.notes
+            if note.to is not None
+        ]
+        if elsewhere:
+            body += f"<p>Parts of it are now elsewhere: {', '.join(elsewhere)}</p>"
         home = _write_link("markstay-home", "Home", target, Address("index.html"), addresses)
         body += f"<p>{home}</p>"
     else:
@@ -116,7 +129,7 @@ def write_page(page: OldPage, target: str, addresses: Addresses, site_url: str) 
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title>{head}{_STYLE}"
-        "<style>body{font-family:sans-serif;margin:2em auto;max-width:40em;padding:0 1em}</style>"
+        f'<meta name="color-scheme" content="light dark">'
+        f"<title>{title}</title>{head}{_STYLE}{_PAGE_STYLE}"
         f'</head><body class="markstay-page">{body}{notes}{_SCRIPT}</body></html>\n'
     )
