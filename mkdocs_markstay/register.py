@@ -17,6 +17,7 @@ none. A page ends with its paths in the site, without `.html`: today's, then for
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from dataclasses import dataclass, field
@@ -39,9 +40,11 @@ VERSION = 1
 LIVE, MOVED, RETIRED = "live", "moved", "retired"
 
 _HEADER = f"# markstay register, version {VERSION}"
-_HEADERS = re.compile(r"# markstay register, version (\d+)")
+_HEADERS = re.compile(r"# markstay register, version ([1-9][0-9]{0,8})")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}|={7})(?: .*)?")
 _DIGEST = re.compile(r"(?:[0-9a-f]{12})?")
+# What leads out of a folder; elsewhere these are characters like others.
+_UNSAFE = "\\:" if os.name == "nt" else ""
 
 
 class Entry(NamedTuple):
@@ -100,12 +103,7 @@ def _read_line(line: str) -> Entry:
         raise _LineError("it needs a referent, a state and a title")
     referent, state, title, *rest = values
     page_id, mark, section_id = referent.partition("#")
-    if (
-        not page_id
-        or (mark and not section_id)
-        or "#" in section_id
-        or referent != referent.strip()
-    ):
+    if not page_id.strip() or (mark and not section_id) or "#" in section_id:
         raise _LineError(f"{show(referent)} is no referent (page, or page#section-id)")
     if state not in (LIVE, MOVED, RETIRED):
         raise _LineError(f"the state {show(state)} is none of {LIVE}, {MOVED} and {RETIRED}")
@@ -135,8 +133,12 @@ def _check_paths(paths: list[str], *, of_page: bool) -> None:
 
 def is_site_path(path: str) -> bool:
     """Whether a text is the path of a page inside the site."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # no file has such a name
+        return False
     parts = path.split("/")
-    return not any(part in ("", ".", "..") for part in parts) and not set(path) & set('\\:?#"<>|*')
+    return not {"", ".", ".."}.intersection(parts) and not set(path) & {"\0", *_UNSAFE}
 
 
 @dataclass
@@ -173,6 +175,22 @@ class Register:
             seen.add(entry.referent)
             entry = self.entries.get(entry.detail)
         return entry
+
+    def follow_all(self) -> dict[str, Entry | None]:
+        """Find what became of every referent, as `follow` does, in linear time."""
+        ends: dict[str, Entry | None] = {}
+        for referent in self.entries:
+            trail: dict[str, None] = {}
+            entry = self.entries.get(referent)
+            while entry is not None and entry.referent not in trail and entry.referent not in ends:
+                trail[entry.referent] = None
+                if entry.state != MOVED:
+                    ends[entry.referent] = entry
+                else:
+                    entry = self.entries.get(entry.detail)
+            end = None if entry is None else ends.get(entry.referent)
+            ends.update(dict.fromkeys(trail, end))
+        return ends
 
     def sections_of(self, page_id: str) -> list[Entry]:
         """List the entries of a page's sections, sorted."""
@@ -254,19 +272,23 @@ def parse_register(raw: bytes, shown: str, command: str = "mkdocs-markstay lock"
 
 def _read_header(register: Register, lines: list[str]) -> bool:
     """Read the first line: whether the rest can be read."""
-    first = _HEADERS.fullmatch(lines[0])
-    if first is None:
-        # A merge may have moved it.
-        register.tidy = False
-        first = next(filter(None, map(_HEADERS.fullmatch, lines)), None)
-    if first is not None and int(first[1]) > VERSION:
+    # A merge may have moved it, or have left two.
+    headers = {
+        number: found for number, row in enumerate(lines, 1) if (found := _HEADERS.fullmatch(row))
+    }
+    register.tidy = [*headers] == [1]
+    newer = [
+        (int(found[1]), number) for number, found in headers.items() if int(found[1]) > VERSION
+    ]
+    if newer:
+        version, number = max(newer)
         register.readable = False
         message = (
-            f"{NAME} is of version {first[1]}, and this is made for version {VERSION}."
+            f"{NAME} is of version {version}, and this is made for version {VERSION}."
             " Install a newer mkdocs-markstay"
         )
-        _tell(register, 1, message)
-    elif first is None and any(lines):
+        _tell(register, number, message)
+    elif not headers and any(lines):
         message = f"the first line does not name the version. Write it there: {_HEADER}"
         _tell(register, 1, message)
     return register.readable
@@ -308,8 +330,9 @@ def _check_doubles(register: Register) -> Iterator[Finding]:
 
 
 def _check_moves(register: Register) -> Iterator[Finding]:
+    ends = register.follow_all()
     for entry in register.entries.values():
-        if entry.state == MOVED and register.follow(entry.referent) is None:
+        if entry.state == MOVED and ends[entry.referent] is None:
             message = (
                 f"{show(entry.referent)} was moved to {show(entry.detail)}, which leads"
                 f" {_why_nowhere(register, entry)}. Name a referent that is published, or retire"

@@ -79,6 +79,10 @@ def test_a_newer_version_is_not_read() -> None:
         ('["p", "live", "P", "p"]\n', ["1 bad-register"]),
         (f'["p", "live", "P", "p"]\n{HEADER}', []),  # merging can move it
         (f'{HEADER}["p", "live", "P", "p"]\n{HEADER}', []),
+        (f'{HEADER}["p", "live", "P", "p"]\n{HEADER.replace("1", "2")}', ["3 bad-register"]),
+        (HEADER.replace("1", "0"), ["1 bad-register", "1 bad-register"]),
+        (HEADER.replace("1", "٢"), ["1 bad-register", "1 bad-register"]),
+        (HEADER.replace("1", "9" * 5000), ["1 bad-register", "1 bad-register"]),
         (f'\ufeff{HEADER}["p", "live", "P", "p"]\n', []),
         (f'{HEADER}["p", "live", "P", "p"]\n'.replace("\n", "\r\n"), []),
         (f'{HEADER}["p", "live", "P", "p"]', []),
@@ -141,6 +145,30 @@ def test_following_ends(made: list[Entry]) -> None:
     for referent in register.entries:
         end = register.follow(referent)
         assert end is None or end.state in (LIVE, RETIRED)
+    assert register.follow_all() == {each: register.follow(each) for each in register.entries}
+
+
+moves = st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from("abcdefghi"))
+
+
+@given(moves)
+def test_following_all_is_following_each(made: dict[str, str]) -> None:
+    moved = [Entry(old, MOVED, "", new, paths=("p",)) for old, new in made.items()]
+    register = make([Entry("a", LIVE, "", paths=("p",)), *moved])
+    assert register.follow_all() == {each: register.follow(each) for each in register.entries}
+
+
+def test_a_long_chain_takes_no_long_time() -> None:
+    chain = [f'["p#{n}", "moved", "", "p#{n + 1}"]' for n in range(20_000)]
+    assert not parse("\n".join([HEADER, *chain, '["p#20000", "live", "", ""]'])).findings
+
+
+def test_paths_that_leave_a_folder_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mkdocs_markstay.register._UNSAFE", "\\:")
+    found = parse(
+        f"""{HEADER}["a", "retired", "A", "R", "a\\\\b"]\n["b", "retired", "B", "R", "C:b"]\n"""
+    )
+    assert places(found) == ["2 bad-register", "3 bad-register"]
 
 
 @given(st.binary())
