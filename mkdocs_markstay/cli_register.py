@@ -178,7 +178,7 @@ def resolve(
 
     Reads the manifest alone.
     """
-    from mkdocs_markstay.findings import name_path
+    from mkdocs_markstay.findings import name_path, printable
     from mkdocs_markstay.manifest import JSON_NAME, ManifestError, read_manifest
     from mkdocs_markstay.resolve import Resolver
     from mkdocs_markstay.site_options import OptionsError, find_site_dir
@@ -193,12 +193,13 @@ def resolve(
         fail(f"{name_path(path.parent)}: {error}. Build the site, or name its manifest: --manifest")
     answers = [resolver.resolve(each) for each in cited]
     if style == "json":
-        click.echo(json.dumps([vars(each) for each in answers], indent=2, ensure_ascii=False))
+        text = json.dumps([vars(each) for each in answers], indent=2, ensure_ascii=False)
+        click.echo(text.encode("utf-8", "backslashreplace"))  # an argument need not be Unicode
     for each in answers if style == "text" else ():
         if each.referent:
-            click.echo(f"{each.referent} {each.url}")
+            click.echo(printable(f"{each.referent} {each.url}"))
         else:
-            click.echo(f"{each.cited}: {each.state}: {each.reason}", err=True)
+            click.echo(printable(f"{each.cited}: {each.state}: {each.reason}"), err=True)
     raise SystemExit(any(not each.referent for each in answers))
 
 

@@ -338,6 +338,8 @@ _SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
         "kinds": list,
         "blocks": list,
     },
+    "redirects": dict.fromkeys(("from", "to", "url"), str),
+    "retired": dict.fromkeys(("referent", "reason", "url"), str),
 }
 _SHAPES["lines"] = {
     **_SHAPES["passages"],
@@ -354,6 +356,8 @@ _SHAPES["lines"] = {
 _OPTIONAL: dict[str, dict[str, type | tuple[type, ...]]] = {
     "pages": {"content": str, "ids": str, "former_urls": list}
 }
+# Lists that manifests have not always had.
+_LATER = ("redirects", "retired")
 
 
 def _check_shape(data: Mapping[str, Any]) -> None:
@@ -367,6 +371,9 @@ def check_header(data: Mapping[str, Any]) -> None:
     """Raise KeyError, TypeError or ValueError if a fact of the site is missing or wrong."""
     check_row("header", data)
     check_row("policy", data["policy"])
+    for part in _LATER:
+        for row in data.get(part, ()):
+            check_row(part, row)
 
 
 _KINDS = {part: tuple(shape.values()) for part, shape in _SHAPES.items()}

@@ -97,9 +97,11 @@ class Resolver:
         """Read a citation as a referent, None if it is the URL of nothing in this site."""
         if "://" not in cited and not cited.startswith("/"):
             return cited
-        parts = urlsplit(cited)
+        try:
+            parts, base = urlsplit(cited), urlsplit(self._site)
+        except ValueError:  # brackets that are no IPv6 address
+            return None
         path = parts.path
-        base = urlsplit(self._site)
         if parts.netloc and (parts.netloc.lower() != base.netloc.lower()):
             return None
         start = base.path.rstrip("/") + "/"

@@ -104,4 +104,5 @@ class OldAddresses:
                 of_page.setdefault(end.section_id, []).append(referent)
         elif end is not None:
             url = urls[0] if urls else ""
-            self.retired.append({"referent": referent, "reason": end.detail, "url": url})
+            reason = end.detail.encode("utf-8", "replace").decode()
+            self.retired.append({"referent": referent, "reason": reason, "url": url})

@@ -713,6 +713,56 @@ def test_resolve(site: Path, cited: str, code: int, answer: str) -> None:
     assert (found["referent"] == "") is bool(code)
 
 
+@pytest.mark.parametrize(
+    "cited", ["http://[", "//[::1", "https://[::1", "\udcff", "a#\0", "javascript:alert(1)", ""]
+)
+def test_resolve_takes_any_text(site: Path, cited: str) -> None:
+    built(site)
+    for style in ("text", "json"):
+        ran = run_markstay(site, "resolve", "--format", style, "--", cited)
+        assert (ran.code, "unknown" in ran.out + ran.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (
+            {
+                "redirects": [
+                    {"from": "a", "to": "b", "url": ""},
+                    {"from": "b", "to": "a", "url": ""},
+                ]
+            },
+            1,
+        ),
+        ({"redirects": [{"from": "a"}]}, 2),
+        ({"redirects": [{"from": ["a"], "to": "b", "url": ""}]}, 2),
+        ({"redirects": None}, 2),
+        ({"redirects": "text"}, 2),
+        ({"retired": [{"referent": "a"}]}, 2),
+        ({"retired": [1]}, 2),
+        ({"site_url": "https://["}, 1),
+    ],
+)
+def test_resolve_with_a_manifest_that_somebody_changed(
+    site: Path, change: dict[str, Any], code: int
+) -> None:
+    manifest = built(site).manifest
+    assert manifest is not None
+    path = site / "site/passages.json"
+    path.write_text(json.dumps({**manifest, **change}), "utf-8")
+    ran = run_markstay(site, "resolve", "a", "https://docs.example.org/sub/")
+    assert (ran.code, "damaged" in ran.err) == (code, code == 2)
+
+
+def test_resolve_with_an_older_manifest(site: Path) -> None:
+    manifest = built(site).manifest
+    assert manifest is not None
+    older = {key: manifest[key] for key in manifest if key not in ("redirects", "retired")}
+    (site / "site/passages.json").write_text(json.dumps(older), "utf-8")
+    assert done(site, "resolve", "index").out == f"index {BASE}\n"
+
+
 def test_resolve_without_a_manifest(site: Path) -> None:
     ran = run_markstay(site, "resolve", "index")
     assert ran.code == 2
