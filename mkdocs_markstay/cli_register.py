@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from mkdocs_markstay.register import Register
     from mkdocs_markstay.register_edits import Changes
 
+_UNREAD = ("bad-register", "register-conflict")
+
 _fix_links = click.option(
     "--fix-links", is_flag=True, help="Rewrite links of the docs that lead to the old address."
 )
@@ -57,14 +59,17 @@ def lock(config_file: str | None, check: bool, style: str) -> None:
     from mkdocs_markstay.register import parse_register
     from mkdocs_markstay.register_edits import update
 
-    site = _read_site(config_file)
-    register, places, levels = site.register, site.places, site.settings.levels
+    site, doubles = _read_site(config_file), 0
+    if not check:
+        site, doubles = _settle(site)
+    register, places = site.register, site.places
+    # A line that cannot be read, or that another one denies, would be lost by writing.
+    levels = {code: level for code, level in site.settings.levels.items() if code not in _UNREAD}
     findings = [*register.findings, *check_referents(register, places, site.digests)]
     if check:
         findings += check_new(register, places)
-    # What merging two branches has left twice is repaired by writing the register anew.
     failing = [found for found in judge(findings, levels) if found.level == "error"]
-    if not check and not failing:
+    if not check and not failing and not register.doubles:
         if not places:
             fail("the site publishes nothing, so there is nothing to record")
         changes = update(register, places, site.digests)
@@ -79,8 +84,15 @@ def lock(config_file: str | None, check: bool, style: str) -> None:
         click.echo(summarize(judged), err=True)
     elif check:
         click.echo(f"{register.shown} is current: {_referents(len(register.entries))}", err=True)
-    if failing and not check:
-        click.echo(f"{register.shown} is not changed", err=True)
+    if register.doubles or (failing and not doubles):
+        changed = "not changed"
+    elif failing:
+        site.write()
+        changed = f"not changed, but for {count(doubles, 'line')} that stood twice"
+    else:
+        changed = ""
+    if changed and not check:
+        click.echo(f"{register.shown} is {changed}", err=True)
     print_if_not_configured(configured=site.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in judged))
 
@@ -102,15 +114,18 @@ def rename(config_file: str | None, page: str, old: str, new: str, fix_links: bo
 
     site = _read_site(config_file, needs_register=True)
     with _refusals():
-        renaming = plan_renaming(site.run, Path(page), old, new)
+        renaming = plan_renaming(site.run, Path(page), old, new, site.register.name("move"))
         for page_id in renaming.page_ids:
             check_target(site.register, f"{page_id}#{old}", f"{page_id}#{new}")
+
+        def record(places: Mapping[str, PublishedPlace]) -> Changes:
+            all_places = {**site.places, **places}
+            made = change(site.register, renaming.page_ids, old, new, all_places, site.digests)
+            site.write()
+            return made
+
         with errors():
-            places = renaming.write(lambda run: inspect(site.config_file, run))
-        changes = change(
-            site.register, renaming.page_ids, old, new, {**site.places, **places}, site.digests
-        )
-    site.write()
+            changes = renaming.write(lambda run: inspect(site.config_file, run), record)
     for path, line in renaming.changed:
         click.echo(f"{path}:{line}: {old} is now {new}")
     _tell(changes, site.register)
@@ -230,6 +245,7 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
     from mkdocs_markstay.published import digest_sections
     from mkdocs_markstay.published_places import list_places
     from mkdocs_markstay.register import read_register
+    from mkdocs_markstay.register_edits import settle
 
     path = find_config(config_file)
     register = read_register(path)
@@ -243,6 +259,9 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
     settings = run.settings
     assert settings is not None
     places = list_places(run.reports, settings.default_language)
+    if needs_register:
+        settle(register, places)
+        _check_settled(register)
     shown = {id(place.report) for place in places.values()}
     digests = {}
     for page in run.rendered:
@@ -253,10 +272,37 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
     return _Site(path, run, settings, register, places, digests)
 
 
+def _settle(site: _Site) -> tuple[_Site, int]:
+    """Leave one of two lines that merging has left, where that can be; count the others."""
+    from mkdocs_markstay.register import parse_register
+    from mkdocs_markstay.register_edits import settle
+
+    register = site.register
+    if any(found.code in _UNREAD for found in register.findings):
+        return site, 0
+    doubles = settle(register, site.places)
+    if doubles and not register.doubles:  # the lines have other numbers now
+        text = register.to_text().encode()
+        site = site._replace(register=parse_register(text, register.shown, register.command))
+    return site, doubles
+
+
 def _check_usable(register: Register) -> None:
     if not register.exists:
         fail(f"there is no {register.shown} yet. Run: {register.command}")
-    problems: list[Finding] = [f for f in register.findings if f.code != "dead-end"]
+    _check_none(register, [f for f in register.findings if f.code in _UNREAD])
+
+
+def _check_settled(register: Register) -> None:
+    lines = {number for number, _ in register.doubles}
+    lines |= {register.lines[double.referent] for _, double in register.doubles}
+    _check_none(
+        register,
+        [f for f in register.findings if f.code == "register-duplicate" and f.line in lines],
+    )
+
+
+def _check_none(register: Register, problems: list[Finding]) -> None:
     if problems:
         print_findings(problems, "text")
         fail(f"{register.shown} has to be repaired first")
@@ -274,15 +320,19 @@ def _refusals() -> Iterator[None]:
 
 
 def _tell(changes: Changes, register: Register) -> None:
+    from mkdocs_markstay.findings import printable
+
     for referent in changes.changed:
         entry = register.entries[referent]
-        click.echo(f"{referent} {entry.state}{entry.detail and ': '}{entry.detail}")
+        what = f"{referent} {entry.state}{entry.detail and ': '}{entry.detail}"
+        click.echo(printable(what))
     for referent in changes.left:
-        click.echo(
+        quoted = shlex.quote(referent)
+        what = (
             f"{referent} has no place there. Say what became of it: {register.name('move')}"
-            f" {referent} NEW-REFERENT, or {register.name('retire')} {referent}",
-            err=True,
+            f" {quoted} NEW-REFERENT, or {register.name('retire')} {quoted} --reason '...'"
         )
+        click.echo(printable(what), err=True)
 
 
 def _follow_links(site: _Site, changes: Changes, *, fix_links: bool) -> None:

@@ -57,7 +57,9 @@ def list_places(reports: Iterable[PageReport], language: str) -> dict[str, Publi
     """
     pages: dict[str, PageReport] = {}
     for report in reports:
-        if report.published and not report.generated:
+        # A page that cannot be named has a finding of its own.
+        named = "#" not in report.page_id and report.page_id.isprintable()
+        if report.published and not report.generated and named:
             first = pages.setdefault(report.page_id, report)
             if first.language != language and report.language == language:
                 pages[report.page_id] = report

@@ -32,22 +32,34 @@ class Changes:
     left: list[str] = field(default_factory=list)
 
 
+def settle(register: Register, places: Mapping[str, PublishedPlace]) -> int:
+    """Leave one of two lines that merging has left; count the others.
+
+    A page keeps all of its old paths. What is published, and said to be gone by one of its
+    lines, keeps both: somebody has to decide.
+    """
+    left = []
+    for number, double in register.doubles:
+        entry = register.entries[double.referent]
+        if entry.state != double.state and double.referent in places:
+            left.append((number, double))
+        else:
+            paths = tuple(dict.fromkeys((*entry.paths, *double.paths)))
+            register.entries[double.referent] = entry._replace(paths=paths)
+    count = len(register.doubles) - len(left)
+    register.doubles = left
+    return count
+
+
 def update(
     register: Register, places: Mapping[str, PublishedPlace], digests: Mapping[str, str]
 ) -> Changes:
     """Add what is published and not in the register; note new titles and paths of pages.
 
     ``digests`` are those of the sections' texts, by referent. What is published no more
-    stays as it is. Of two lines that merging has left, the one that is true stays.
+    stays as it is.
     """
     changes = Changes()
-    for _, double in register.doubles:
-        entry = register.entries[double.referent]
-        if LIVE in (entry.state, double.state) and double.referent in places:
-            # A page keeps all of its old paths.
-            paths = tuple(dict.fromkeys((*entry.paths, *double.paths)))
-            register.entries[double.referent] = entry._replace(state=LIVE, detail="", paths=paths)
-    register.doubles.clear()
     for referent, place in places.items():
         before = register.entries.get(referent)
         after = _make_live(before, place, digests.get(referent, ""))

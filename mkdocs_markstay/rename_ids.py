@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mkdocs_markstay.edits import (
     LineChangedError,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from mkdocs_markstay.page_report import PageReport
     from mkdocs_markstay.published_places import PublishedPlace
 
+T = TypeVar("T")
+
 
 @dataclass
 class Renaming:
@@ -49,11 +52,15 @@ class Renaming:
         """The places that change, each a file and its line (from 1)."""
         return [(path, line + 1) for path, edits in sorted(self.lines.items()) for line in edits]
 
-    def write(self, inspect: Callable[[Inspection], None]) -> Mapping[str, PublishedPlace]:
-        """Change the files, render their pages, and give what these publish now.
+    def write(
+        self,
+        inspect: Callable[[Inspection], None],
+        record: Callable[[Mapping[str, PublishedPlace]], T],
+    ) -> T:
+        """Change the files, render their pages, and give what ``record`` makes of the places.
 
-        ``inspect`` renders the site. If the pages are not what was wanted, the files get their
-        old content, and RefusedError is raised.
+        ``inspect`` renders the site. If the pages are not what was wanted, or anything else
+        fails, the files get their old content. Raises RefusedError.
         """
         contents = {path: Path(path).read_bytes() for path in self.lines}
         written: dict[str, bytes] = {}
@@ -62,10 +69,9 @@ class Renaming:
                 changed = stamp_text(raw, self.lines[path])
                 replace_file(Path(path), raw, changed)
                 written[path] = changed
-            return self._prove(inspect)
+            return record(self._prove(inspect))
         except BaseException as error:
-            for path, changed in written.items():
-                replace_file(Path(path), changed, contents[path])
+            _restore(written, contents)
             if isinstance(error, LineChangedError):
                 raise RefusedError(f"{error}. Try again") from None
             if isinstance(error, NotReplacedError):
@@ -96,11 +102,23 @@ class Renaming:
         return {r.key: r for r in self.run.reports if r.key not in self.keys}
 
 
-def plan_renaming(run: Inspection, page: Path, old: str, new: str) -> Renaming:
+def _restore(written: Mapping[str, bytes], contents: Mapping[str, bytes]) -> None:
+    """Give files their old contents. Raises RefusedError, once all others have theirs."""
+    left = []
+    for path, changed in written.items():
+        try:
+            replace_file(Path(path), changed, contents[path])
+        except NotReplacedError as error:  # noqa: PERF203 (the others shall have theirs)
+            left.append(str(error))
+    if left:
+        raise RefusedError(f"not all files got their old content: {'; '.join(left)}")
+
+
+def plan_renaming(run: Inspection, page: Path, old: str, new: str, move: str) -> Renaming:
     """Find the headings that have the id ``old`` in a file, and in the file's translations.
 
-    ``run`` has all pages of the site. Raises RefusedError if there is none, or one that
-    cannot be changed.
+    ``run`` has all pages of the site, ``move`` is the command for its moves. Raises
+    RefusedError if there is none, or one that cannot be changed.
     """
     assert run.settings is not None
     problem = check_id(new)
@@ -141,8 +159,8 @@ def plan_renaming(run: Inspection, page: Path, old: str, new: str) -> Renaming:
         if not changed:
             raise RefusedError(
                 f"the line at {heading.place} cannot be changed safely. Write the id {show(new)}"
-                " there yourself, then run: mkdocs-markstay move"
-                f" {report.page_id}#{old} {report.page_id}#{new}"
+                f" there yourself, then run: {move} {shlex.quote(f'{report.page_id}#{old}')}"
+                f" {shlex.quote(f'{report.page_id}#{new}')}"
             )
         lines.setdefault(heading.place.path, {})[heading.place.line - 1] = (source, changed)
         keys.add(report.key)

@@ -171,6 +171,98 @@ def test_lock_loses_no_line(site: Path, line: str) -> None:
     assert "markstay.lock is not changed" in ran.err
 
 
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        {"permanence": "warn"},
+        {"permanence": "off"},
+        {"findings": {"bad-register": "ignore", "register-conflict": "warning"}},
+    ],
+)
+def test_no_option_makes_lock_lose_a_line(tmp_path: Path, plugin: dict[str, Any]) -> None:
+    write_site(tmp_path, Site(FILES, plugin=plugin))
+    done(tmp_path, "lock")
+    for more in ('["index#old", "retired", "Old", "Why"\n', '["a#b", "retired", "", "{}"]\n'):
+        changed = lock(tmp_path) + more.format(1) + more.format(2)
+        (tmp_path / "markstay.lock").write_text(changed, "utf-8")
+        assert run_markstay(tmp_path, "lock").code == 1
+        assert lock(tmp_path) == changed
+
+
+TWICE = '["guide/install#deep", "live", "Deeper", ""]\n'
+
+
+@pytest.mark.parametrize("more", [TWICE, TWICE * 2])
+def test_what_merging_leaves_blocks_no_command(site: Path, more: str) -> None:
+    edit(site, "guide/usage.md", ("\n## Tips <#tips>\n\nTip.\n", ""))
+    clean = lock(site)
+    (site / "markstay.lock").write_text(clean + more, "utf-8")
+    ran = run_markstay(site, "lock")
+    assert (ran.code, [found.code for found in ran.findings]) == (1, ["lost-referent"])
+    assert ran.findings[0].line == line_of(site, "guide/usage#tips")
+    assert sorted(read_register(str(site / "mkdocs.yml")).entries) == sorted(
+        json.loads(line)[0] for line in clean.splitlines()[1:]
+    )
+    (site / "markstay.lock").write_text(clean + more, "utf-8")
+    done(site, "retire", "guide/usage#tips", "--reason", "Known by now.")
+    done(site, "lock", "--check")
+
+
+def test_names_that_a_file_can_have(tmp_path: Path) -> None:
+    names = ("what?", "a:b", 'quo"te', "<i>", "a|b", "a*b", " lead", "trail ", "x%20y", "(a)")
+    files = {f"docs/{name}.md": f"# {name}\n\n## S <#s>\n" for name in names}
+    write_site(tmp_path, Site({"docs/index.md": "# Home\n", **files}))
+    done(tmp_path, "lock")
+    for name in names:
+        (tmp_path / f"docs/{name}.md").unlink()
+        done(tmp_path, "move", name, "index")
+        done(tmp_path, "retire", f"{name}#s", "--reason", "Gone.")
+    result = built(tmp_path)
+    for name in names:
+        page = Page(result.html(f"{name}/index.html"))
+        assert (page.links["markstay-page-to"], page.ids["s"]) == ("../", "markstay-note")
+
+
+def test_a_page_that_cannot_be_named_is_not_recorded(tmp_path: Path) -> None:
+    write_site(tmp_path, Site({"docs/index.md": "# Home\n", "docs/c#.md": "# C\n\n## S <#s>\n"}))
+    done(tmp_path, "lock")
+    assert build_site(tmp_path).places == ["docs/c#.md:1 page-id"]
+
+
+def test_a_rename_that_cannot_be_recorded_changes_nothing(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = lock(site)
+    monkeypatch.setattr("mkdocs_markstay.register.write_file", fail)
+    ran = run_markstay(site, "rename", "docs/guide/usage.md", "tips", "hints")
+    assert (ran.code, ran.err) == (
+        2,
+        "mkdocs-markstay: markstay.lock cannot be written: No space left on device\n",
+    )
+    assert (lock(site), (site / "docs/guide/usage.md").read_text("utf-8")) == (before, USAGE)
+
+
+def test_commands_that_are_printed_can_be_run(tmp_path: Path) -> None:
+    raw = '# My\n\n<h2 id = "k">K</h2>\n'
+    write_site(tmp_path, Site({"docs/index.md": "# Home\n", "docs/my page.md": raw}))
+    done(tmp_path, "lock")
+    ran = run_markstay(tmp_path, "rename", "docs/my page.md", "k", "new")
+    assert "run: mkdocs-markstay move 'my page#k' 'my page#new'" in ran.err
+    (tmp_path / "docs/my page.md").write_text("# My\n", "utf-8")
+    (tmp_path / "docs/my page.md").rename(tmp_path / "docs/mine.md")
+    assert done(tmp_path, "move", "my page", "mine").err == (
+        "my page#k has no place there. Say what became of it: mkdocs-markstay move 'my page#k'"
+        " NEW-REFERENT, or mkdocs-markstay retire 'my page#k' --reason '...'\n"
+    )
+    ran = done(tmp_path, "retire", "my page#k", "--reason", "Not \udcff \x1b[31mred")
+    assert ran.out == "my page#k retired: Not \\udcff \\x1b[31mred\n"
+    built(tmp_path)
+    done(tmp_path, "verify", "site")
+
+
 def test_a_newer_register_is_refused(site: Path) -> None:
     newer = lock(site).replace("version 1", "version 2")
     (site / "markstay.lock").write_text(newer, "utf-8")
