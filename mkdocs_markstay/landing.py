@@ -87,7 +87,9 @@ class _Planner:
         occupied: Iterable[str],
     ) -> None:
         self.register, self.places, self.addresses = register, places, addresses
+        self.ends = register.follow_all()
         self.occupied = set(occupied)
+        self.page_of: dict[str, Entry] = {}
         self.page_at = {p.report.target: p for p in places.values() if not p.section_id}
         self.landings = Landings()
 
@@ -102,7 +104,7 @@ class _Planner:
         return self.landings
 
     def plan_page(self, entry: Entry) -> None:
-        end = self.register.follow(entry.referent)
+        end = self.ends[entry.referent]
         if end is None or (entry.state != LIVE and entry.referent in self.places):
             return
         to = self.find(end)
@@ -110,17 +112,33 @@ class _Planner:
             return  # not published in this language, or lost
         for path in entry.paths:
             target = self.addresses.file_of(path)
-            if to is not None and target == to.target:
+            if to is not None and (
+                target == to.target or path == self.places[end.page_id].site_path
+            ):
                 continue
             if target in self.page_at or target in self.occupied:
                 self.tell_taken(entry, target)
             else:
                 text = end.detail if end.state == RETIRED else ""
                 title = self.title_of(end) if end.state == LIVE else entry.title
-                self.landings.pages.setdefault(target, OldPage(title, to, text))
+                self.add_page(entry, path, OldPage(title, to, text))
+
+    def add_page(self, entry: Entry, path: str, page: OldPage) -> None:
+        target = self.addresses.file_of(path)
+        there = self.landings.pages.setdefault(target, page)
+        first = self.page_of.setdefault(target, entry)
+        if (there.to, there.text) == (page.to, page.text):
+            return
+        message = (
+            f"{show(entry.referent)} and {show(first.referent)}"
+            f" ({self.register.shown}:{self.register.lines[first.referent]}) were both published"
+            f" at {show(path)}, and lead elsewhere now. Remove the path from one of the lines"
+        )
+        line = self.register.lines[entry.referent]
+        self.landings.findings.append(Finding(self.register.shown, line, "address-taken", message))
 
     def plan_section(self, entry: Entry) -> None:
-        end = self.register.follow(entry.referent)
+        end = self.ends[entry.referent]
         if end is None or entry.referent in self.places:
             return
         to = self.find(end)
@@ -130,17 +148,19 @@ class _Planner:
             if to is not None and to.target == target:
                 if to.fragment != entry.section_id:
                     old = (to.fragment, entry.section_id)
-                    self.landings.anchors.setdefault(target, []).append(old)
+                    anchors = self.landings.anchors.setdefault(target, [])
+                    anchors += [old] if old not in anchors else []
                 continue
             title = self.title_of(end) if end.state == LIVE else entry.title
             note = Note(entry.section_id, title, to, end.detail if end.state == RETIRED else "")
             if target in self.landings.pages:
                 page = self.landings.pages[target]
-                # The page takes every section id along.
-                if page.to is None or to != page.to._replace(fragment=entry.section_id):
-                    page.notes.append(note)
+                # The page takes every section id along, unless it leads to a section itself.
+                along = None if page.to is None else page.to._replace(fragment=entry.section_id)
+                if page.to is None or page.to.fragment or to != along:
+                    _add_note(page.notes, note)
             elif target in self.page_at:
-                self.landings.notes.setdefault(target, []).append(note)
+                _add_note(self.landings.notes.setdefault(target, []), note)
 
     def files_of(self, page_id: str) -> list[str]:
         """List the files at which sections of a page were: as it is, and as it was."""
@@ -178,6 +198,12 @@ class _Planner:
             finding = Finding(there.path, 1, "address-taken", message)
         if finding not in self.landings.findings:
             self.landings.findings.append(finding)
+
+
+def _add_note(notes: list[Note], note: Note) -> None:
+    """Add a note, unless another referent, as of a page with another id, had that address."""
+    if all(each.fragment != note.fragment for each in notes):
+        notes.append(note)
 
 
 def check_anchors(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mkdocs_markstay.checks import find_ids
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.kept_referents import check_new, check_referents
 from mkdocs_markstay.landing import (
@@ -22,7 +21,7 @@ from mkdocs_markstay.landing import (
 from mkdocs_markstay.landing_html import (
     GENERATOR,
     insert_anchors,
-    write_anchor,
+    list_ids,
     write_notes,
     write_page,
 )
@@ -90,7 +89,7 @@ class Permanence:
         findings += planned.findings
         for report in here:
             content = contents.get(report.target)
-            ids = {*report.lines, *report.slugs, *(find_ids(content) if content else ())}
+            ids = {*report.lines, *report.slugs, *(list_ids(content) if content else ())}
             findings += check_anchors(planned, report.target, report.path, report.lines, ids)
         self._landings.add(planned)
         if self._find_lost():
@@ -145,8 +144,7 @@ class Permanence:
         """
         anchors = self._landings.anchors.get(target, ())
         notes = self._landings.notes.get(target, ())
-        content = insert_anchors(content, [each for each in anchors if each[0]])
-        before = "".join(write_anchor(old) for section_id, old in anchors if not section_id)
+        content, before = insert_anchors(content, anchors)
         return content, before + write_notes(notes, target, self._addresses)
 
     def write_pages(self, site: Path, site_url: str) -> Iterator[Path]:

@@ -588,6 +588,84 @@ def test_a_page_whose_path_changes_keeps_its_referent(site: Path) -> None:
     assert ran.out == "guide/usage#tips https://docs.example.org/sub/use/#tips\n"
 
 
+def test_a_page_that_is_a_section_now(site: Path) -> None:
+    (site / "docs/guide/usage.md").unlink()
+    text = USAGE.replace("##", "###").replace("# Usage", "## Usage <#usage>", 1)
+    (site / "docs/all.md").write_text(f"# All\n\n{text}", "utf-8")
+    done(site, "move", "guide/usage", "all#usage")
+    html = built(site).html("guide/usage/index.html")
+    page = Page(html)
+    assert page.links["markstay-page-to"] == "../../all/#usage"
+    assert page.ids == {"first": "markstay-note", "tips": "markstay-note"}
+    assert re.findall(r'markstay-to" href="(.*?)"', html) == ["../../all/#first", "../../all/#tips"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        '<h2 title="a > b" id="s">S</h2>',
+        "<H2 class=x ID = 's'>S</H2>",
+        "<h2 id=s>S</h2>",
+        '<!-- <h2 id="s"> -->\n\n## S <#s>',
+        '`<h2 id="s">`\n\n## S <#s>',
+        "<p title='<h2 id=\"s\">'>S</p>\n\n## S <#s>",
+        "> ## S {: .x #s }",
+        "S <#s>\n---",
+    ],
+)
+def test_an_anchor_in_every_kind_of_heading(tmp_path: Path, heading: str) -> None:
+    write_site(tmp_path, Site({"docs/index.md": f"# Home\n\n{heading}\n"}, ("attr_list",)))
+    done(tmp_path, "lock")
+    path = tmp_path / "docs/index.md"
+    text = path.read_text("utf-8")
+    for spelled in ("<#s>", "#s }", '> b" id="s"', "ID = 's'", "<h2 id=s"):
+        text = text.replace(spelled, re.sub(r"\bs\b", "t", spelled))
+    path.write_text(text, "utf-8")
+    done(tmp_path, "move", "index#s", "index#t")
+    assert re.search(
+        r'(?i)<h2[^<]*><span id="s" class="markstay-alias"></span>S', built(tmp_path).html()
+    )
+
+
+def test_an_id_is_not_given_twice(site: Path) -> None:
+    edit(site, "guide/usage.md", ("# Usage", "---\npage_id: use\n---\n\n# Usage"))
+    done(site, "move", "guide/usage", "use")
+    done(site, "rename", "docs/guide/usage.md", "tips", "hints")
+    assert built(site).html("guide/usage/index.html").count('id="tips"') == 1
+    edit(site, "guide/usage.md", ("\n## Tips <#hints>\n\nTip.\n", ""))
+    done(site, "retire", "use#hints", "--reason", "Known by now.")
+    html = built(site).html("guide/usage/index.html")
+    assert (html.count('id="tips"'), html.count('id="hints"')) == (1, 1)
+
+
+def test_two_pages_at_one_old_address(site: Path) -> None:
+    more = '["x", "retired", "X", "Why", "z"]\n["y", "moved", "Y", "index", "y", "z"]\n'
+    (site / "markstay.lock").write_text(lock(site) + more, "utf-8")
+    (found,) = build_site(site).findings
+    assert found.place == "markstay.lock:12 address-taken"
+    assert found.message == (
+        "'y' and 'x' (markstay.lock:11) were both published at 'z', and lead elsewhere now."
+        " Remove the path from one of the lines"
+    )
+
+
+def test_a_page_that_a_hook_publishes_elsewhere(site: Path) -> None:
+    hook = "def on_files(files, config):\n    for file in files.documentation_pages():\n"
+    hook += "        if file.src_uri == 'guide/usage.md':\n"
+    hook += "            file.dest_uri = file.url = 'odd/use.html'\n    return files\n"
+    (site / "hook.py").write_text(hook, "utf-8")
+    (site / "mkdocs.yml").write_text(
+        (site / "mkdocs.yml").read_text("utf-8") + "hooks: [hook.py]\n", "utf-8"
+    )
+    done(site, "lock")
+    assert sorted(built(site).pages()) == [
+        "guide/install/index.html",
+        "guide/usage/index.html",
+        "index.html",
+        "odd/use.html",
+    ]
+
+
 def test_a_page_id_that_changes_leaves_its_page_where_it_is(site: Path) -> None:
     edit(site, "guide/usage.md", ("# Usage", "---\npage_id: use\n---\n\n# Usage"))
     assert "mkdocs-markstay move guide/usage use." in told(site)["guide/usage"]
