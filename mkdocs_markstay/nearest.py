@@ -16,6 +16,8 @@ _SIMILAR = 0.7
 _MOST = 3
 # Sections that many others resemble say nothing.
 _TOO_MANY = 20
+# How many pairs of a lost and a new section of one page are compared letter by letter.
+_PAIRS = 10_000
 
 
 class Candidate(NamedTuple):
@@ -88,7 +90,8 @@ class Nearest:
             same_title = _few(self._by_title.get(title, ()))
             yield from (Candidate(place, "same title") for place in same_title)
         yield from (Candidate(place, "same id") for place in same_id)
-        close = [(_likeness(entry, place), place) for place in here]
+        few = len(here) * len(self._lost_of[entry.page_id]) <= _PAIRS
+        close = [(_likeness(entry, place), place) for place in (here if few else ())]
         close = [pair for pair in close if pair[0] >= _SIMILAR]
         for _, place in sorted(close, key=lambda pair: (-pair[0], pair[1].referent)):
             yield Candidate(place, "similar")

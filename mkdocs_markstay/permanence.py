@@ -7,6 +7,7 @@ their places: in pages, in pages of their own, and in the manifest.
 from __future__ import annotations
 
 import os
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from mkdocs_markstay.landing import OldPage
     from mkdocs_markstay.page_report import PageReport
 
 
@@ -154,7 +156,7 @@ class Permanence:
         """
         for target, page in self._landings.pages.items():
             path = site / target
-            if not self._is_free(path):
+            if _find_obstacle(site, target) or _is_new_page(site, target, page):
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             html = write_page(page, target, self._addresses, site_url)
@@ -164,13 +166,31 @@ class Permanence:
     def find_written(self, site: Path) -> list[Finding]:
         """Find files that another plugin has written at the place of old pages."""
         message = "another plugin publishes {} at the address of an old page. Remove it there"
+        found = (
+            _find_obstacle(site, target)
+            for target, page in self._landings.pages.items()
+            if not _is_new_page(site, target, page)
+        )
         return [
-            Finding(self.register.shown, 1, "address-taken", message.format(show(target)))
-            for target in self._landings.pages
-            if not self._is_free(site / target)
+            Finding(self.register.shown, 1, "address-taken", message.format(show(path)))
+            for path in found
+            if path
         ]
 
-    def _is_free(self, path: Path) -> bool:
-        if not os.path.lexists(path):
-            return True
-        return path.is_file() and GENERATOR.encode() in path.read_bytes()[:1000]
+
+def _find_obstacle(site: Path, target: str) -> str:
+    """Find a file that is not ours where a file of the site, or a folder for it, has to be."""
+    path = site / target
+    if os.path.lexists(path):
+        ours = path.is_file() and GENERATOR.encode() in path.read_bytes()[:1000]
+        return "" if ours else target
+    folders = [each for each in PurePosixPath(target).parents if os.path.lexists(site / each)]
+    return "" if not folders or (site / folders[0]).is_dir() else str(folders[0])
+
+
+def _is_new_page(site: Path, target: str, page: OldPage) -> bool:
+    """Whether an old page is the file of the new one, as where case makes no difference."""
+    try:
+        return page.to is not None and (site / target).samefile(site / page.to.target)
+    except OSError:  # it is not there
+        return False

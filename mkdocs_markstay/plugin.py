@@ -430,6 +430,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         try:
             build.written += map(os.fspath, kept.write_pages(site, config.site_url or ""))
         except OSError as error:
+            self._withdraw(config)
             raise PluginError(f"markstay: an old address cannot be kept: {error}") from None
 
     @event_priority(LAST)
@@ -966,14 +967,19 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         failing = {"error", "warning"} if config.strict else {"error"}
         if self.command == "serve" or not any(found.level in failing for found in findings):
             return
-        # Nothing of a failed build is published. What an earlier build published, and
-        # this one (--dirty) has not touched, stays.
-        if build.written:
-            remove_manifest(Path(config.site_dir))
-            for path in build.written:
-                Path(path).unlink(missing_ok=True)
+        self._withdraw(config)
         debts = build.baseline.summarize(complete=False)
         raise _FindingsError(f"markstay: {summarize(findings)}{debts and f'; {debts}'}")
+
+    def _withdraw(self, config: MkDocsConfig) -> None:
+        """Take back what a failing build has published.
+
+        What an earlier build published, and this one (--dirty) has not touched, stays.
+        """
+        if self._build.written:
+            remove_manifest(Path(config.site_dir))
+            for path in self._build.written:
+                Path(path).unlink(missing_ok=True)
 
     def _log(self, findings: list[Finding]) -> None:
         findings = without_many_debts(findings)

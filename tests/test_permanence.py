@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -374,6 +375,19 @@ def test_a_page_that_moves_back(site: Path) -> None:
     done(site, "move", "use", "guide/usage")
     done(site, "lock", "--check")
     assert Page(built(site).html("use/index.html")).links["markstay-page-to"] == "../guide/usage/"
+
+
+def test_a_long_page_of_which_every_id_changes_takes_no_long_time(tmp_path: Path) -> None:
+    def page(name: str) -> str:
+        sections = (f"## {name} number {n} <#{name}-{n}>\n\n{name} {n}.\n" for n in range(400))
+        return "# Home\n\n" + "\n".join(sections)
+
+    write_site(tmp_path, Site({"docs/index.md": page("part")}))
+    done(tmp_path, "lock")
+    (tmp_path / "docs/index.md").write_text(page("section"), "utf-8")
+    before = time.perf_counter()
+    assert len(build_site(tmp_path).findings) == 400
+    assert time.perf_counter() - before < 5  # with each pair compared: 10
 
 
 def test_while_something_is_missing_nothing_is_recorded(site: Path) -> None:
@@ -793,6 +807,39 @@ def test_a_file_at_an_old_address(site: Path) -> None:
     assert build_site(site).places == ["docs/guide/usage.md:1 published-again"]
     (site / "docs/guide/usage.md").write_text("---\npage_id: new\n---\n\n# New\n", "utf-8")
     assert build_site(site).places == ["docs/guide/usage.md:1 address-taken"]
+
+
+def test_a_file_where_the_folder_of_an_old_page_was(site: Path) -> None:
+    (site / "docs/guide/usage.md").unlink()
+    done(site, "retire", "guide/usage", "--reason", "x")
+    (site / "docs/guide/usage").write_text("a file", "utf-8")
+    result = run_mkdocs(site)
+    assert result.places == ["markstay.lock:1 address-taken"]
+    assert (site / "site/guide/usage").read_text("utf-8") == "a file"
+    assert not (site / "site/index.html").exists()
+
+
+def test_an_old_file_that_is_the_new_one(site: Path) -> None:
+    # As in a file system in which case makes no difference.
+    (site / "docs/guide/usage.md").rename(site / "docs/guide/Usage.md")
+    done(site, "move", "guide/usage", "guide/Usage")
+    hook = "def on_post_build(config):\n    from pathlib import Path\n"
+    hook += "    (Path(config.site_dir) / 'guide/usage').symlink_to('Usage')\n"
+    (site / "hook.py").write_text(hook, "utf-8")
+    config = (site / "mkdocs.yml").read_text("utf-8") + "hooks: [hook.py]\n"
+    (site / "mkdocs.yml").write_text(config, "utf-8")
+    assert "markstay-page" not in built(site).html("guide/Usage/index.html")
+
+
+@pytest.mark.parametrize("became", ['"retired", "X", "Why"', '"moved", "X", "index"'])
+def test_a_name_that_no_file_can_have(site: Path, became: str) -> None:
+    name = "x" * 300
+    line = f'["{name}", {became}, "{name}"]\n'
+    (site / "markstay.lock").write_text(lock(site) + line, "utf-8")
+    result = run_mkdocs(site)
+    assert result.verdict == 1
+    assert any("an old address cannot be kept: " in line for line in result.log)
+    assert not (site / "site/index.html").exists()
 
 
 def test_what_the_register_says_of_nothing(site: Path) -> None:
