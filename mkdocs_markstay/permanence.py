@@ -7,6 +7,7 @@ their places: in pages, in pages of their own, and in the manifest.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -69,13 +70,13 @@ class Permanence:
     def add_language(
         self,
         reports: Iterable[PageReport],
+        lent: Iterable[PageReport],
         contents: Mapping[str, str | None],
         occupied: Iterable[str],
     ) -> list[Finding]:
         """Take the published pages of one language, and plan where its old addresses land.
 
-        The default language comes first.
-
+        The default language comes first. ``lent`` are pages that it shows in another one.
         ``contents`` are the contents of pages by their files, None of what was not rendered;
         ``occupied`` are the files of the site that exist without us.
         """
@@ -87,9 +88,10 @@ class Permanence:
         here = [report for report in reports if not report.generated]
         if any(report.language == self._language for report in here):
             self._targets.update((report.page_id, report.target) for report in here)
-        planned = self._plan(here, occupied)
+        shown = [*here, *(replace(each, published=True) for each in lent if not each.generated)]
+        planned = self._plan(shown, occupied)
         findings += planned.findings
-        for report in here:
+        for report in shown:
             content = contents.get(report.target)
             ids = {*report.lines, *report.slugs, *(list_ids(content) if content else ())}
             findings += check_anchors(planned, report.target, report.path, report.lines, ids)

@@ -274,6 +274,8 @@ class _Build:
     told: set[tuple[str, ...]] = field(default_factory=set)
     # The pages that are to be published, by their file of the site.
     pages: dict[str, PageReport] = field(default_factory=dict)
+    # Pages that a language shows in another one, for lack of a translation, or as drafts.
+    lent: list[PageReport] = field(default_factory=list)
     # The pages in the default language, by page id.
     originals: dict[str, PageReport] = field(default_factory=dict)
     permanence: Permanence | None = None
@@ -305,8 +307,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         self.path = ""
         self.text = ""
         self.body = ""
-        # Its content, while the marks are around it.
+        # Its content, while there is more in it: marks, and what old addresses lead to.
         self.content: str | None = None
+        self.completed = ""
         # Its Markdown after other plugins, while it is without ids.
         self.markdown: str | None = None
 
@@ -578,19 +581,20 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Put the marks around the page's prose."""
         del config, nav
         build = self._build
+        content, before = page.content or "", ""
+        self.content = page.content
+        if build.permanence is not None:
+            content, before = build.permanence.complete(page.file.dest_uri, content)
         if page.file.dest_uri in build.pages:
-            content, before = page.content or "", ""
-            self.content = page.content
-            if build.permanence is not None:
-                content, before = build.permanence.complete(page.file.dest_uri, content)
-            page.content = f"{before}{BEGIN}{content}{END}"
+            content = f"{BEGIN}{content}{END}"
+        page.content = self.completed = before + content
         return context
 
     @event_priority(FIRST)
     def _on_post_page_first(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Link the manifest from the page's head, before a minifier takes the head away."""
         del config
-        if page.content and page.content.endswith(END):
+        if page.content == self.completed:
             page.content = self.content
         if "json" not in self.config.formats:
             return output
@@ -810,6 +814,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Check what must be unique among the pages that were read."""
         build = self._build
         reports, build.reports = build.reports, []
+        build.lent = [report for report in reports if report.page_id and not report.published]
         for report in reports:
             build.findings += report.findings
             if report.published:
@@ -847,7 +852,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             for file in files.documentation_pages()
             if file.page is not None
         }
-        build.findings += kept.add_language(build.pages.values(), contents, _published_files(files))
+        occupied = _published_files(files)
+        lent = [report for report in build.lent if report.target in occupied]
+        build.findings += kept.add_language(build.pages.values(), lent, contents, occupied)
         if not build.depth:
             build.findings += kept.check_redirects(*_find_redirects(config))
         # A --dirty build reads some of the pages.

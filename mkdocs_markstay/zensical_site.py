@@ -233,7 +233,7 @@ def _check_permanence(site: _Site, inspection: Inspection) -> list[Finding]:
     contents: dict[str, str | None] = {
         report.target: site.contents.get(report.key) for report in reports
     }
-    findings = [*kept.add_language(reports, contents, targets), *kept.check()]
+    findings = [*kept.add_language(reports, (), contents, targets), *kept.check()]
     if kept.compared_texts:
         # Which section is the nearest is told by the texts of all pages.
         inspection.unprobed.update(r.key for r in reports if r.key not in site.contents)

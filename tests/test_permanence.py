@@ -1022,3 +1022,29 @@ def test_every_language_keeps_its_addresses(tmp_path: Path) -> None:
         page = Page(result.html(f"{prefix}guide/usage/index.html"))
         assert page.links["markstay-page-to"] == "../../start/using/"
         assert Page(result.html(f"{prefix}guide/install/index.html")).ids["setup"]
+
+
+@pytest.mark.parametrize("structure", ["suffix", "folder"])
+def test_pages_without_a_translation_keep_their_addresses(tmp_path: Path, structure: str) -> None:
+    folder = "docs/en" if structure == "folder" else "docs"
+    files = {name.replace("docs", folder): text for name, text in FILES.items()}
+    languages = [
+        {"locale": "en", "name": "English", "default": True, "build": True},
+        {"locale": "fr", "name": "Français", "build": True},
+    ]
+    plugins = [{"i18n": {"docs_structure": structure, "languages": languages}}, "markstay"]
+    write_site(tmp_path, Site(files, config={"plugins": plugins}))
+    done(tmp_path, "lock")
+    before = run_mkdocs(tmp_path).pages()
+    done(tmp_path, "rename", f"{folder}/guide/install.md", "setup", "set-up")
+    (tmp_path / folder / "guide/usage.md").rename(tmp_path / folder / "guide/use.md")
+    done(tmp_path, "move", "guide/usage", "guide/use")
+    result = run_mkdocs(tmp_path)
+    assert result.passed, result.log
+    assert before.keys() - result.pages().keys() == set()
+    for prefix in ("", "fr/"):
+        assert Page(result.html(f"{prefix}guide/install/index.html")).ids["setup"]
+        page = Page(result.html(f"{prefix}guide/usage/index.html"))
+        assert page.links["markstay-page-to"] == "../use/"
+    assert "data-markstay-begin" not in result.html("fr/guide/install/index.html")
+    done(tmp_path, "verify", "site")
