@@ -212,9 +212,9 @@ def read_register(config_file: str) -> Register:
     shown, command = name_path(path), name_command("lock", config_file)
     try:
         raw = path.read_bytes()
-    except FileNotFoundError:
-        return Register(shown, command)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not path.is_symlink():
+            return Register(shown, command)
         register = Register(shown, command, exists=True, readable=False)
         message = f"{NAME} cannot be read: {error.strerror}. Make it readable"
         register.findings.append(Finding(shown, 1, "bad-register", message))
@@ -228,8 +228,12 @@ def find_register(config_file: str) -> Path:
 
 
 def write_register(config_file: str, register: Register) -> None:
-    """Write the register of a site, whole or not at all. Raises OSError."""
-    write_file(find_register(config_file), [register.to_text().encode()])
+    """Write the register of a site, whole or not at all. Raises OSError.
+
+    Of a symbolic link the target is written.
+    """
+    path = os.path.realpath(find_register(config_file))
+    write_file(path, [register.to_text().encode()])
 
 
 def parse_register(raw: bytes, shown: str, command: str = "mkdocs-markstay lock") -> Register:

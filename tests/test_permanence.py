@@ -972,6 +972,14 @@ def test_resolve_with_a_manifest_that_somebody_changed(
     assert (ran.code, "damaged" in ran.err) == (code, code == 2)
 
 
+def test_any_text_of_the_register_can_be_in_the_manifest(site: Path) -> None:
+    odd = r'["index#a\u0000", "retired", "T\ud800", "R\u0000\ud800 <b>"]'
+    (site / "markstay.lock").write_text(f"{lock(site)}{odd}\n", "utf-8")
+    assert "&lt;b&gt;" in built(site).html()
+    done(site, "verify", "site")
+    assert run_markstay(site, "resolve", "index#a\0").err.endswith("R\\x00? <b>\n")
+
+
 def test_resolve_with_an_older_manifest(site: Path) -> None:
     manifest = built(site).manifest
     assert manifest is not None

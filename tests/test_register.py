@@ -107,6 +107,17 @@ def test_a_folder_in_its_place(tmp_path: Path) -> None:
     assert (register.exists, register.readable) == (True, False)
 
 
+def test_a_symbolic_link_in_its_place(tmp_path: Path) -> None:
+    config = str(tmp_path / "mkdocs.yml")
+    (tmp_path / "markstay.lock").symlink_to("real.lock")
+    # A link that leads nowhere is no site without a register.
+    assert [found.code for found in read_register(config).findings] == ["bad-register"]
+    (tmp_path / "real.lock").write_text(HEADER, "utf-8")
+    write_register(config, make([Entry("p", LIVE, "P", paths=("p",))]))
+    assert (tmp_path / "markstay.lock").is_symlink()
+    assert (tmp_path / "real.lock").read_text("utf-8") == f'{HEADER}["p", "live", "P", "p"]\n'
+
+
 def test_there_need_be_none(tmp_path: Path) -> None:
     register = read_register(str(tmp_path / "mkdocs.yml"))
     assert (register.exists, register.findings) == (False, [])
