@@ -172,6 +172,23 @@ def retire(config_file: str | None, referent: str, reason: str) -> None:
 
 @click.command()
 @config_option
+@click.argument("referent", metavar="REFERENT")
+def restore(config_file: str | None, referent: str) -> None:
+    """Say that what was published as REFERENT, and had gone, is back: the same, not another.
+
+    With a page come its sections.
+    """
+    from mkdocs_markstay.register_edits import restore as change
+
+    site = _read_site(config_file, needs_register=True)
+    with _refusals():
+        changes = change(site.register, referent, site.places, site.digests)
+    site.write()
+    _tell(changes, site.register)
+
+
+@click.command()
+@config_option
 @click.argument("cited", nargs=-1, required=True, metavar="REFERENT|URL...")
 @click.option(
     "--manifest",

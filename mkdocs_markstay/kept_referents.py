@@ -71,7 +71,7 @@ def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> It
         message = (
             f"{show(referent)} is published, and {register.shown}:{line} says that it was"
             f" {became}. If it is another text, {other}; if it is the same again,"
-            f" {_name_return(register, entry, place, places)}"
+            f" run: {_name_return(register, entry, places)}"
         )
         yield Finding(place.path, place.line, "published-again", message, heading=place.title)
 
@@ -79,18 +79,18 @@ def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> It
 def _name_return(
     register: Register,
     entry: Entry,
-    place: PublishedPlace,
     places: Mapping[str, PublishedPlace],
 ) -> str:
-    """Say how a referent is made live again."""
+    """Give the command that makes a referent live again."""
     end = register.follow(entry.referent)
     if end is not None and end.state == LIVE and end.referent not in places:
         # It went back, and with it what it was moved to.
         moves = f"{shlex.quote(end.referent)} {shlex.quote(entry.referent)}"
-        return f"run: {register.name('move')} {moves}"
-    paths = () if entry.section_id else tuple(dict.fromkeys((place.site_path, *entry.paths)))
-    again = entry._replace(state=LIVE, detail="", title=place.title or entry.title, paths=paths)
-    return f"write there: {again.to_line()}"
+        return f"{register.name('move')} {moves}"
+    page = register.entries.get(entry.page_id)
+    whole = page is not None and page.state != LIVE and page.referent in places
+    back = entry.page_id if whole else entry.referent
+    return f"{register.name('restore')} {shlex.quote(back)}"
 
 
 def _tell_lost(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.heading_html import read_title
 from mkdocs_markstay.register import LIVE, MOVED, RETIRED
 from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.site_addresses import Address
@@ -68,14 +69,16 @@ def plan_landings(
     register: Register,
     places: Mapping[str, PublishedPlace],
     addresses: Addresses,
+    contents: Mapping[str, str | None],
     occupied: Iterable[str],
 ) -> Landings:
     """Find where each old address lands.
 
-    ``places`` are the published referents of one language, ``occupied`` the files of the
-    site that exist without us. What leads nowhere has its own finding elsewhere.
+    ``places`` are the published referents of one language; ``contents`` are those of all
+    pages, by file, as far as they are known, ``occupied`` the files of the site that exist
+    without us. What leads nowhere has its own finding elsewhere.
     """
-    return _Planner(register, places, addresses, occupied).plan()
+    return _Planner(register, places, addresses, contents, occupied).plan()
 
 
 class _Planner:
@@ -84,9 +87,11 @@ class _Planner:
         register: Register,
         places: Mapping[str, PublishedPlace],
         addresses: Addresses,
+        contents: Mapping[str, str | None],
         occupied: Iterable[str],
     ) -> None:
         self.register, self.places, self.addresses = register, places, addresses
+        self.contents = contents
         self.ends = register.follow_all()
         self.occupied = set(occupied)
         self.page_of: dict[str, Entry] = {}
@@ -116,6 +121,8 @@ class _Planner:
                 target == to.target or path == self.places[end.page_id].site_path
             ):
                 continue
+            if target in self.contents and target not in self.page_at:
+                continue  # a page that is left out, or made: its address goes on working
             if target in self.page_at or target in self.occupied:
                 self.tell_taken(entry, target)
             else:
@@ -177,7 +184,11 @@ class _Planner:
         return None if place is None else Address(place.report.target, place.section_id)
 
     def title_of(self, end: Entry) -> str:
-        return self.places[end.referent].title or end.title
+        place = self.places[end.referent]
+        content = self.contents.get(place.report.target)
+        # Of what readers do not see there is no title.
+        shown = read_title(content, place.section_id) if content and place.title else ""
+        return shown or place.title or end.title
 
     def tell_taken(self, entry: Entry, target: str) -> None:
         became = f"was moved to {show(entry.detail)}"

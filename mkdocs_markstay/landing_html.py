@@ -6,10 +6,10 @@ shows itself when it is the target. With it, a reader is taken on to where the n
 
 from __future__ import annotations
 
-import re
-from html import escape, unescape
+from html import escape
 from typing import TYPE_CHECKING
 
+from mkdocs_markstay.heading_html import find_heading
 from mkdocs_markstay.site_addresses import Address
 
 if TYPE_CHECKING:
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.landing import Note, OldPage
     from mkdocs_markstay.site_addresses import Addresses
-
-_TAG = re.compile(
-    r"""<!--.*?-->|<(?P<name>[a-z][^\s/>]*)(?P<attributes>(?:[^<>"']|"[^"]*"|'[^']*')*)>""",
-    re.DOTALL | re.IGNORECASE,
-)
-_ATTRIBUTE = re.compile(
-    r"""(?P<name>[^\s"'<>/=]+)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'<>]+))?"""
-)
-_HEADING = re.compile("h[1-6]", re.IGNORECASE)
 
 GENERATOR = '<meta name="generator" content="mkdocs-markstay">'
 """What tells a page that stands in the place of an old one from all others."""
@@ -68,34 +59,12 @@ def insert_anchors(content: str, anchors: Sequence[tuple[str, str]]) -> tuple[st
     """
     before = ""
     for section_id, old in anchors:
-        place = _find_heading(content, section_id) if section_id else None
+        place = find_heading(content, section_id) if section_id else None
         if place is None:
             before += write_anchor(old)
         else:
             content = content[:place] + write_anchor(old) + content[place:]
     return content, before
-
-
-def list_ids(content: str) -> set[str]:
-    """List the ids of the elements in a page's content, not those in comments and code."""
-    tags = (match for match in _TAG.finditer(content) if match["name"])
-    return {_read_id(match["attributes"]) for match in tags} - {""}
-
-
-def _find_heading(content: str, section_id: str) -> int | None:
-    """Find where the text of a section's heading begins."""
-    for match in _TAG.finditer(content):
-        name = match["name"] or ""
-        if _HEADING.fullmatch(name) and _read_id(match["attributes"]) == section_id:
-            return match.end()
-    return None
-
-
-def _read_id(attributes: str) -> str:
-    for match in _ATTRIBUTE.finditer(attributes):
-        if match["name"].lower() == "id":
-            return unescape((match["value"] or "").strip("\"'"))
-    return ""
 
 
 def write_notes(notes: Sequence[Note], target: str, addresses: Addresses) -> str:

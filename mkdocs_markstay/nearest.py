@@ -61,10 +61,10 @@ class Nearest:
             self._new_in[place.report.page_id].append(place)
             self._by_id[place.section_id].append(place)
             self._by_title[_fold(place.title)].append(place)
-        self._lost_of: dict[str, set[str]] = defaultdict(set)
+        self._lost_of: dict[str, list[Entry]] = defaultdict(list)
         for entry in lost:
             if entry.section_id:
-                self._lost_of[entry.page_id].add(entry.section_id)
+                self._lost_of[entry.page_id].append(entry)
 
     def find(self, entry: Entry) -> list[Candidate]:
         """Find what a lost entry may be now: few, the best first, each place once."""
@@ -99,12 +99,13 @@ class Nearest:
     def _find_pages(self, entry: Entry) -> Iterator[Candidate]:
         """Find where a page may be: where its sections are, by title, by name."""
         shared: Counter[str] = Counter()
-        for section_id in self._lost_of.get(entry.page_id, ()):
-            for place in _few(self._by_id.get(section_id, ())):
-                shared[place.report.page_id] += 1
+        for section in self._lost_of.get(entry.page_id, ()):
+            same = _few(self._by_text.get(section.digest, ()))
+            same += _few(self._by_id.get(section.section_id, ()))
+            shared.update({place.report.page_id for place in same})
         for page_id, count in sorted(shared.items(), key=lambda pair: (-pair[1], pair[0])):
             many = "one of its sections" if count == 1 else f"{count} of its sections"
-            yield Candidate(self._places[page_id], f"{many} by id")
+            yield Candidate(self._places[page_id], many)
         title, name = _fold(entry.title), entry.page_id.rpartition("/")[2]
         pages = self._new_pages.values()
         paths = set(entry.paths)

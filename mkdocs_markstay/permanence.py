@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.heading_html import list_ids
 from mkdocs_markstay.kept_referents import check_new, check_referents
 from mkdocs_markstay.landing import (
     Landings,
@@ -23,7 +24,6 @@ from mkdocs_markstay.landing import (
 from mkdocs_markstay.landing_html import (
     GENERATOR,
     insert_anchors,
-    list_ids,
     write_notes,
     write_page,
 )
@@ -89,7 +89,7 @@ class Permanence:
         if any(report.language == self._language for report in here):
             self._targets.update((report.page_id, report.target) for report in here)
         shown = [*here, *(replace(each, published=True) for each in lent if not each.generated)]
-        planned = self._plan(shown, occupied)
+        planned = self._plan(shown, contents, occupied)
         findings += planned.findings
         for report in shown:
             content = contents.get(report.target)
@@ -100,13 +100,18 @@ class Permanence:
             self._digest(here, contents)
         return findings
 
-    def _plan(self, reports: list[PageReport], occupied: Iterable[str]) -> Landings:
+    def _plan(
+        self,
+        reports: list[PageReport],
+        contents: Mapping[str, str | None],
+        occupied: Iterable[str],
+    ) -> Landings:
         prefix = find_prefix(reports, self._targets)
         if prefix is None:
             return Landings()
         addresses = Addresses(directory_urls=self._directory_urls, prefix=prefix)
         places = list_places(reports, reports[0].language)
-        return plan_landings(self.register, places, addresses, occupied)
+        return plan_landings(self.register, places, addresses, contents, occupied)
 
     def _find_lost(self) -> bool:
         places = list_places(self._reports, self._language)

@@ -128,6 +128,32 @@ def retire(
     return Changes(changed=[each.referent for each in retired])
 
 
+def restore(
+    register: Register,
+    referent: str,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
+) -> Changes:
+    """Say that something is back that had moved or was retired; with a page come its sections."""
+    if referent not in register.entries:
+        raise RefusedError(f"{show(referent)} is not in {NAME}, so it was never gone")
+    if referent not in places:
+        raise RefusedError(f"{show(referent)} is not published. Put it back in the sources first")
+    changes = Changes()
+    entries = [register.entries[referent]]
+    if not entries[0].section_id:
+        entries += register.sections_of(referent)
+    for entry in entries:
+        place = places.get(entry.referent)
+        if entry.state != LIVE and place is not None:
+            digest = digests.get(entry.referent, "")
+            register.entries[entry.referent] = _make_live(entry, place, digest)
+            changes.changed.append(entry.referent)
+    if not changes.changed:
+        raise RefusedError(f"{show(referent)} is live already")
+    return changes
+
+
 def rename(
     register: Register,
     pages: Iterable[str],

@@ -545,7 +545,7 @@ def test_notes_of_sections_that_went(site: Path) -> None:
     assert home.ids["news"] == "markstay-note"
     assert "was retired: The <b>news</b> are elsewhere." in home.seen
     # What is not wanted is not seen, and is no text.
-    assert 'class="markstay-note" lang="en" hidden>' in result.html()
+    assert 'class="markstay-note" lang="en" hidden="until-found">' in result.html()
     assert "elsewhere" not in (site / "site/passages.jsonl").read_text("utf-8")
 
 
