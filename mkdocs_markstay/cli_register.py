@@ -164,7 +164,7 @@ def retire(config_file: str | None, referent: str, reason: str) -> None:
 
     site = _read_site(config_file, needs_register=True)
     with _refusals():
-        changes = change(site.register, referent, reason, site.places)
+        changes = change(site.register, referent, reason, site.places, site.digests)
     site.write()
     _tell(changes, site.register)
     _follow_links(site, changes, fix_links=False)
@@ -346,7 +346,7 @@ def _tell(changes: Changes, register: Register) -> None:
     for referent in changes.left:
         quoted = shlex.quote(referent)
         what = (
-            f"{referent} has no place there. Say what became of it: {register.name('move')}"
+            f"{referent} is left. Say what became of it: {register.name('move')}"
             f" {quoted} NEW-REFERENT, or {register.name('retire')} {quoted} --reason '...'"
         )
         click.echo(printable(what), err=True)

@@ -58,6 +58,7 @@ from mkdocs_markstay.published import check_published, read_published
 from mkdocs_markstay.quiet import nothing_on_stdout
 from mkdocs_markstay.records import Page, Policy, Publication
 from mkdocs_markstay.register import NAME as REGISTER
+from mkdocs_markstay.register import find_register
 from mkdocs_markstay.rule_options import (
     OptionError,
     Patterns,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jinja2 import Environment, Template
+    from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.files import File, Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page as MkDocsPage
@@ -486,6 +488,16 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 findings = judge(build.findings, self._levels(), build.told)
                 self._log(build.baseline.judge(findings))
             self._end()
+
+    def on_serve(
+        self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., Any]
+    ) -> LiveReloadServer:
+        """Build again when the register changes."""
+        del builder
+        register = find_register(_config_file_of(config))
+        if register.is_file():
+            server.watch(os.fspath(register))
+        return server
 
     # -- a page's Markdown
 

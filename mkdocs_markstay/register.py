@@ -292,7 +292,7 @@ def _read_header(register: Register, lines: list[str]) -> bool:
             " Install a newer mkdocs-markstay"
         )
         _tell(register, number, message)
-    elif not headers and any(lines):
+    elif not headers:
         message = f"the first line does not name the version. Write it there: {_HEADER}"
         _tell(register, 1, message)
     return register.readable

@@ -109,23 +109,32 @@ def move(
 
 
 def retire(
-    register: Register, referent: str, reason: str, places: Mapping[str, PublishedPlace]
+    register: Register,
+    referent: str,
+    reason: str,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
 ) -> Changes:
-    """Say that something is gone for good, and why; with a page go the sections it had still."""
+    """Say that something is gone for good, and why; with a page go the sections it had still.
+
+    Sections of a page whose text is published elsewhere are left: they seem to have moved.
+    """
     reason = " ".join(reason.split())
     if not reason:
         raise RefusedError("a reason is what readers of the old address will see. Write one")
-    entry = _find_gone(register, referent, places, "Take it out of the sources first")
-    retired = [entry]
-    if not entry.section_id:
-        retired += (
-            section
-            for section in register.sections_of(referent)
-            if section.state == LIVE and section.referent not in places
-        )
+    retired = [_find_gone(register, referent, places, "Take it out of the sources first")]
+    changes = Changes()
+    published = set(digests.values())
+    for section in () if retired[0].section_id else register.sections_of(referent):
+        if section.state == LIVE and section.referent not in places:
+            if section.digest and section.digest in published:
+                changes.left.append(section.referent)
+            else:
+                retired.append(section)
     for each in retired:
         register.entries[each.referent] = each._replace(state=RETIRED, detail=reason, digest="")
-    return Changes(changed=[each.referent for each in retired])
+        changes.changed.append(each.referent)
+    return changes
 
 
 def restore(

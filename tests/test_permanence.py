@@ -255,7 +255,7 @@ def test_commands_that_are_printed_can_be_run(tmp_path: Path) -> None:
     (tmp_path / "docs/my page.md").write_text("# My\n", "utf-8")
     (tmp_path / "docs/my page.md").rename(tmp_path / "docs/mine.md")
     assert done(tmp_path, "move", "my page", "mine").err == (
-        "my page#k has no place there. Say what became of it: mkdocs-markstay move 'my page#k'"
+        "my page#k is left. Say what became of it: mkdocs-markstay move 'my page#k'"
         " NEW-REFERENT, or mkdocs-markstay retire 'my page#k' --reason '...'\n"
     )
     ran = done(tmp_path, "retire", "my page#k", "--reason", "Not \udcff \x1b[31mred")
@@ -334,7 +334,7 @@ def test_a_page_that_moved_is_found(site: Path) -> None:
     (site / "docs/guide/usage.md").rename(site / "docs/start/using.md")
     messages = told(site)
     assert sorted(messages) == ["guide/usage", "guide/usage#first", "guide/usage#tips"]
-    move = "docs/start/using.md:1 (2 of its sections by id), run: mkdocs-markstay move"
+    move = "docs/start/using.md:1 (2 of its sections), run: mkdocs-markstay move"
     assert f"{move} guide/usage start/using." in messages["guide/usage"]
     line = line_of(site, "guide/usage")
     assert f"nor is its page: see line {line}." in messages["guide/usage#first"]
@@ -359,7 +359,31 @@ def test_a_page_merged_into_another_takes_only_its_own_sections_along(site: Path
         "guide/usage moved: guide/install",
         "guide/usage#tips moved: guide/install#tips",
     ]
-    assert "guide/usage#first has no place there" in ran.err
+    assert "guide/usage#first is left" in ran.err
+
+
+def test_a_page_that_comes_back(site: Path) -> None:
+    (site / "docs/guide/usage.md").unlink()
+    edit(site, "index.md", ("None.\n", "None.\n\n## Hints <#hints>\n\nTip.\n"))
+    ran = done(site, "retire", "guide/usage", "--reason", "Nobody used it.")
+    # The text of the other one is published elsewhere.
+    assert [line.split()[0] for line in ran.out.splitlines()] == [
+        "guide/usage",
+        "guide/usage#first",
+    ]
+    assert "guide/usage#tips is left. Say what became of it: mkdocs-markstay move" in ran.err
+    done(site, "move", "guide/usage#tips", "index#hints")
+    (site / "docs/guide/usage.md").write_text(USAGE, "utf-8")
+    messages = [found.message for found in build_site(site).findings]
+    assert len(messages) == 3
+    assert all("run: mkdocs-markstay restore guide/usage" in message for message in messages)
+    ran = run_markstay(site, "restore", "guide/usage#none")
+    assert "'guide/usage#none' is not in markstay.lock, so it was never gone" in ran.err
+    ran = done(site, "restore", "guide/usage")
+    assert len(ran.out.splitlines()) == 3
+    done(site, "lock")
+    done(site, "lock", "--check")
+    assert "'guide/usage' is live already" in run_markstay(site, "restore", "guide/usage").err
 
 
 def test_a_page_that_moves_back(site: Path) -> None:
@@ -798,7 +822,9 @@ def test_an_old_id_is_given_to_something_else(site: Path) -> None:
         "docs/guide/install.md:9 published-again",
         "docs/index.md:1 alias-taken",
     ]
-    assert 'write there: ["guide/install#setup", "live", "Again", ""]' in result.findings[0].message
+    assert "run: mkdocs-markstay restore 'guide/install#setup'" in result.findings[0].message
+    done(site, "restore", "guide/install#setup")
+    assert build_site(site).places == ["docs/index.md:1 alias-taken"]
 
 
 def test_a_file_at_an_old_address(site: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_newer_version_is_not_read() -> None:
         (f'\ufeff{HEADER}["p", "live", "P", "p"]\n', []),
         (f'{HEADER}["p", "live", "P", "p"]\n'.replace("\n", "\r\n"), []),
         (f'{HEADER}["p", "live", "P", "p"]', []),
-        ("", []),
+        ("", ["1 bad-register"]),
     ],
 )
 def test_first_lines(text: str, expected: list[str]) -> None:
