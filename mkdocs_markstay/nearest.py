@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 _SIMILAR = 0.7
 _MOST = 3
-# Sections that many others resemble say nothing.
-_TOO_MANY = 20
+TOO_MANY = 20
+"""What so many places have in common, or more, tells nothing of any of them."""
+
 # How many pairs of a lost and a new section of one page are compared letter by letter.
 _PAIRS = 10_000
 
@@ -118,7 +119,7 @@ class Nearest:
 
 def _few(places: Iterable[PublishedPlace]) -> list[PublishedPlace]:
     found = list(places)
-    return found if len(found) <= _TOO_MANY else []
+    return found if len(found) < TOO_MANY else []
 
 
 def _fold(title: str) -> str:

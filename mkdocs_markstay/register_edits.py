@@ -6,9 +6,11 @@ raises RefusedError, the register being as it was, if what it is asked to say is
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mkdocs_markstay.nearest import TOO_MANY
 from mkdocs_markstay.register import LIVE, MOVED, NAME, RETIRED, Entry
 from mkdocs_markstay.sectionids import show
 
@@ -124,10 +126,10 @@ def retire(
         raise RefusedError("a reason is what readers of the old address will see. Write one")
     retired = [_find_gone(register, referent, places, "Take it out of the sources first")]
     changes = Changes()
-    published = set(digests.values())
+    counts = Counter(digests.values())
     for section in () if retired[0].section_id else register.sections_of(referent):
         if section.state == LIVE and section.referent not in places:
-            if section.digest and section.digest in published:
+            if section.digest and 0 < counts[section.digest] < TOO_MANY:
                 changes.left.append(section.referent)
             else:
                 retired.append(section)
