@@ -228,8 +228,10 @@ def resolve(
         text = json.dumps([vars(each) for each in answers], indent=2, ensure_ascii=False)
         click.echo(text.encode("utf-8", "backslashreplace"))  # an argument need not be Unicode
     for each in answers if style == "text" else ():
+        # Of one citation, the answer alone; of several, each behind its own.
+        label = f"{each.cited}: " if len(answers) > 1 else ""
         if each.referent:
-            click.echo(printable(f"{each.referent} {each.url}"))
+            click.echo(printable(f"{label}{each.referent} {each.url}"))
         else:
             click.echo(printable(f"{each.cited}: {each.state}: {each.reason}"), err=True)
     raise SystemExit(any(not each.referent for each in answers))

@@ -369,8 +369,7 @@ class _Diff:
                 opened = self.fresh.pop(target, None)
                 if opened is not None:
                     self._known[target] = opened
-                url = redirect["url"] if redirect is not None else ""
-                after = opened or self._known.get(target) or Place(*target, url=self._full(url))
+                after = opened or self._known.get(target) or Place(*target)
                 self.changes.append(
                     Change(
                         "moved",
@@ -386,11 +385,28 @@ class _Diff:
                 self.changes.append(Change("retired", what, place, None, reason=reason))
             else:
                 self.changes.append(Change("removed", what, place, None))
+        self._resolve_old(redirects, retired)
         for (referent, _), place in self.fresh.items():
             self.changes.append(Change("added", _what(referent), None, place))
 
-    def _full(self, url: str) -> str:
-        return url if not url or "://" in url else self.new.base + url
+    def _resolve_old(self, redirects: Mapping[str, Record], retired: Mapping[str, Record]) -> None:
+        """Tell of addresses that were old in OLD already, and that NEW has forgotten."""
+        if not self.listed or self.old.header is None:
+            return
+        header, lang = self.old.header, self.default_lang
+        rows = {row["from"]: row for row in header.get("redirects", ())}
+        led = set(rows)
+        rows |= {row["referent"]: row for row in header.get("retired", ())}
+        for referent, row in rows.items():
+            url = self.old.base + row["url"]
+            place = Place(referent, lang, url=url)
+            if (referent, lang) in self.fresh or referent in redirects:
+                continue
+            if referent not in retired:
+                self.changes.append(Change("removed", _what(referent), place, None))
+            elif referent in led:
+                reason = retired[referent]["reason"]
+                self.changes.append(Change("retired", _what(referent), place, None, reason=reason))
 
     # -- passages
 

@@ -101,11 +101,12 @@ class _Entries:
         """Find the entry that a change adds nothing to but its number."""
         if change.kind == "removed" and change.old is not None:
             entry = _find_owner(self._gone, change.old)
-            # Of a page with a redirect, a section may have none.
-            listed = change.what == "passage" or (entry and entry.change.kind == "removed")
-            return entry if listed else None
+            # What moved or was retired speaks for itself, and passages may have gone with it.
+            with_it = ("removed", "retired") if change.what == "passage" else ("removed",)
+            return entry if entry is not None and entry.change.kind in with_it else None
         if change.kind == "added" and change.new is not None:
-            return _find_owner(self._fresh, change.new)
+            entry = _find_owner(self._fresh, change.new)
+            return entry if entry is not None and entry.change.kind == "added" else None
         if change.kind == "moved" and change.old is not None:
             entry = _find_owner(self._gone, change.old)
             return entry if entry is not None and _goes_along(change, entry.change) else None
@@ -132,7 +133,9 @@ def _find_owner(known: dict[Key, _Entry], place: Place) -> _Entry | None:
 
 def _goes_along(change: Change, owner: Change) -> bool:
     """Tell whether something moved only because its page or section did."""
-    if owner.kind != "moved" or change.followed or not (owner.old and owner.new and change.new):
+    if owner.kind != "moved" or not (owner.old and owner.new and change.new):
+        return False
+    if change.followed and not owner.followed:
         return False
     assert change.old is not None
     rest = change.old.referent.removeprefix(owner.old.referent)
@@ -185,7 +188,10 @@ class _Words:
         if alone:
             subject += f" [{place.position}]"
         parts = [part for part in (self._tell(change, alone=alone), self._count(entry)) if part]
-        return subject, ", ".join(parts)
+        said = ", ".join(parts)
+        if change.reason:
+            said = f"{said}: {self.name(change.reason)}" if said else self.name(change.reason)
+        return subject, said
 
     def field(self, changed: Field) -> str:
         """Say which value is another one."""
@@ -196,12 +202,13 @@ class _Words:
         old, new = change.old, change.new
         if old is None or new is None:
             text = change.place.excerpt or change.place.title
-            return self.name(change.reason) if change.reason else self.quote(text)
+            return self.quote(text) if text else ""
         if change.kind == "edited":
             return f"{self.quote(old.excerpt)} {self.arrow} {self.quote(new.excerpt)}"
         if change.kind == "moved":
             position = f" [{new.position}]" if change.what == "passage" else ""
-            redirect = f" (redirect: {self.name(new.url)})" if change.followed else ""
+            url = f": {self.name(new.url)}" if new.url else ""
+            redirect = f" (redirect{url})" if change.followed else ""
             return f"{self.arrow} {self.name(new.referent)}{position}{redirect}"
         if change.kind == "repositioned":
             return f"from {old.position} to {new.position}" if alone else ""
@@ -341,7 +348,8 @@ def _write_github(report: Report, docs: str) -> Iterator[str]:
             level = "error"
         elif "removed-referent" in entry.failures:
             level = "warning"
-        place = entry.change.place
+        # What moved has no file where it was.
+        place = entry.change.new or entry.change.place
         properties = {"title": entry.change.kind}
         if place.source:
             file = f"{docs.rstrip('/')}/{place.source}" if docs not in ("", ".") else place.source

@@ -39,7 +39,10 @@ def check_referents(
 
 def check_new(register: Register, places: Mapping[str, PublishedPlace]) -> list[Finding]:
     """Find what a current register would have, and this one has not."""
-    findings = []
+    findings: list[Finding] = []
+    if not register.exists:
+        message = f"there is no {NAME} yet. Run: {register.command}"
+        return [Finding(register.shown, 1, "unregistered", message)]
     for referent, place in places.items():
         entry = register.entries.get(referent)
         if entry is None:
@@ -125,9 +128,10 @@ def _tell_lost(
 def _name_move(register: Register, entry: Entry, candidates: Sequence[Candidate]) -> str:
     first, *others = candidates
     place = first.place
+    along = "" if entry.section_id else ", and with it its sections"
     text = (
-        f"If it is now {place.path}:{place.line} ({first.why}), run: {register.name('move')}"
-        f" {shlex.quote(entry.referent)} {shlex.quote(place.referent)}"
+        f"If it is now {place.path}:{place.line} ({first.why}){along}, run:"
+        f" {register.name('move')} {shlex.quote(entry.referent)} {shlex.quote(place.referent)}"
     )
     if others:
         more = ", ".join(f"{each.place.referent} ({each.why})" for each in others)

@@ -43,7 +43,7 @@ class Nearest:
         digests: Mapping[str, str],
         lost: Iterable[Entry],
     ) -> None:
-        known = set(known)
+        self._known = known = set(known)
         self._places = places
         self._by_text: dict[str, list[PublishedPlace]] = defaultdict(list)
         self._new_in: dict[str, list[PublishedPlace]] = defaultdict(list)
@@ -80,9 +80,18 @@ class Nearest:
         if not entry.section_id:
             yield from self._find_pages(entry)
             return
-        for place in _few(self._by_text.get(entry.digest, ())):
-            yield Candidate(place, "same text")
         title = _fold(entry.title)
+        same_text = _few(self._by_text.get(entry.digest, ()))
+        # What was published before is itself: at best, a text that was merged into it.
+        for place in sorted(
+            same_text,
+            key=lambda place: (
+                place.referent in self._known,
+                place.section_id != entry.section_id,
+                _fold(place.title) != title,
+            ),
+        ):
+            yield Candidate(place, "same text")
         here = self._new_in.get(entry.page_id, ())
         same_id = _few(self._by_id.get(entry.section_id, ()))
         yield from (Candidate(p, "same id and title") for p in same_id if _fold(p.title) == title)
@@ -103,8 +112,11 @@ class Nearest:
         for section in self._lost_of.get(entry.page_id, ()):
             same = _few(self._by_text.get(section.digest, ()))
             same += _few(self._by_id.get(section.section_id, ()))
-            shared.update({place.report.page_id for place in same})
-        for page_id, count in sorted(shared.items(), key=lambda pair: (-pair[1], pair[0])):
+            new = [place for place in same if place.referent not in self._known]
+            shared.update({place.report.page_id for place in new})
+        for page_id, count in sorted(
+            shared.items(), key=lambda pair: (-pair[1], pair[0] in self._known, pair[0])
+        ):
             many = "one of its sections" if count == 1 else f"{count} of its sections"
             yield Candidate(self._places[page_id], many)
         title, name = _fold(entry.title), entry.page_id.rpartition("/")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -35,28 +36,42 @@ class Resolver:
         self._redirects = {row["from"]: row["to"] for row in header.get("redirects", ())}
         self._retired = {row["referent"]: row["reason"] for row in header.get("retired", ())}
         self._live: dict[str, tuple[str, str]] = {}
-        self._pages: dict[str, str] = {}
+        # The pages that are, or were, at a URL: today's first.
+        self._pages: dict[str, list[str]] = defaultdict(list)
         for records in manifest.pages:
             page = records.page
             self._add(page["page_id"], page)
             for url in (page["url"], *page.get("former_urls", ())):
-                self._pages.setdefault(_normalize(url), page["page_id"])
+                self._pages[_normalize(url)].append(page["page_id"])
             for section in records.sections:
                 self._add(section["referent"], section)
         rows = [(row["from"], row["url"]) for row in header.get("redirects", ())]
         rows += [(row["referent"], row["url"]) for row in header.get("retired", ())]
         for referent, url in rows:
             page_id = referent.partition("#")[0]
-            self._pages.setdefault(_normalize(url.partition("#")[0]), page_id)
+            self._pages[_normalize(url.partition("#")[0])].append(page_id)
 
     def _add(self, referent: str, row: dict[str, Any]) -> None:
         self._live.setdefault(referent, (row["title"], row["url"]))
 
     def resolve(self, cited: str) -> Resolved:
         """Find where a citation leads today."""
-        referent = self._read(cited)
-        if referent is None:
+        referents = self._read(cited)
+        if not referents:
             return Resolved(cited, "unknown", reason="it is no address of this site")
+        for referent in referents:
+            found = self._find(referent)
+            if found in self._retired:
+                return Resolved(cited, "retired", reason=self._retired[found])
+            if found is not None:
+                title, url = self._live[found]
+                state = "live" if found == referent else "moved"
+                return Resolved(cited, state, found, title, self._base + url)
+        page_id, _, section_id = referents[0].partition("#")
+        return self._miss(cited, page_id, section_id)
+
+    def _find(self, referent: str) -> str | None:
+        """Find what a referent is today: a live or retired one."""
         found = self._follow(referent)
         page_id, _, section_id = referent.partition("#")
         if found is None and section_id:
@@ -64,13 +79,7 @@ class Resolver:
             page = self._follow(page_id)
             if page is not None and page in self._live and page != page_id:
                 found = self._follow(f"{page.partition('#')[0]}#{section_id}")
-        if found is None:
-            return self._miss(cited, page_id, section_id)
-        if found in self._retired:
-            return Resolved(cited, "retired", reason=self._retired[found])
-        title, url = self._live[found]
-        state = "live" if found == referent else "moved"
-        return Resolved(cited, state, found, title, self._base + url)
+        return found
 
     def _miss(self, cited: str, page_id: str, section_id: str) -> Resolved:
         if section_id and self._follow(page_id) is not None:
@@ -93,25 +102,30 @@ class Resolver:
             referent = self._redirects.get(referent, referent)
         return None
 
-    def _read(self, cited: str) -> str | None:
-        """Read a citation as a referent, None if it is the URL of nothing in this site."""
-        if "://" not in cited and not cited.startswith("/"):
-            return cited
+    def _read(self, cited: str) -> list[str]:
+        """Read a citation as referents, the likeliest first; none if it is no URL of this site."""
+        if "://" in cited or cited.startswith("/"):
+            return self._read_url(cited)
+        # A URL may be relative to the site, too: it has a slash before what follows.
+        path, mark, fragment = cited.partition("#")
+        return [cited, *(self._at(path, unquote(fragment)) if path.endswith("/") or mark else ())]
+
+    def _read_url(self, url: str) -> list[str]:
         try:
-            parts, base = urlsplit(cited), urlsplit(self._site)
+            parts, base = urlsplit(url), urlsplit(self._site)
         except ValueError:  # brackets that are no IPv6 address
-            return None
-        path = parts.path
-        if parts.netloc and (parts.netloc.lower() != base.netloc.lower()):
-            return None
+            return []
+        if parts.netloc and parts.netloc.lower() != base.netloc.lower():
+            return []
         start = base.path.rstrip("/") + "/"
-        if not path.startswith(start) and path + "/" != start:
-            return None
-        page_id = self._pages.get(_normalize(path[len(start) :]))
-        if page_id is None:
-            return None
-        fragment = unquote(parts.fragment)
-        return f"{page_id}#{fragment}" if fragment else page_id
+        if not parts.path.startswith(start) and parts.path + "/" != start:
+            return []
+        return self._at(parts.path[len(start) :], unquote(parts.fragment))
+
+    def _at(self, path: str, fragment: str) -> list[str]:
+        """Name what is, or was, at a path of the site."""
+        page_ids = self._pages.get(_normalize(path), ())
+        return [f"{page_id}#{fragment}" if fragment else page_id for page_id in page_ids]
 
 
 def _normalize(url: str) -> str:

@@ -521,7 +521,8 @@ def test_a_section_that_a_redirect_of_its_page_leaves_out_is_told(tmp_path: Path
     assert ran.code == 1
     assert ran.out.split("\n")[4:] == [
         "removed      a#x  'X', 1 passage",
-        "moved        a  -> b (redirect: https://docs.example.org/b/), 1 passage",
+        "removed      a [0]  'A.'",
+        "moved        a  -> b (redirect)",
         "",
     ]
 
@@ -709,3 +710,38 @@ def test_a_comment_is_never_too_long() -> None:
     shown = written.count("\n- ")
     assert f"and {2003 - shown:,} lines more." in written
     assert html.unescape(written).count("…") > 0
+
+
+def test_an_old_address_that_is_forgotten_is_told(tmp_path: Path) -> None:
+    """A register that lost its lines: what was cited by an old address leads nowhere now."""
+    site = {"b": {"": ["B."], "x": ["X."]}}
+    redirects = [{"from": "a#x", "to": "b#x", "url": "a/#x"}]
+    retired = [{"referent": "c", "reason": "Not used.", "url": "c/"}]
+    write(tmp_path, "old", site, redirects=redirects, retired=retired)
+    write(tmp_path, "new", site)
+    ran = diff(tmp_path, "old", "new", "--fail-on", "removed-referent")
+    assert ran.code == 1
+    assert "removed      c\nremoved      a#x\n" in ran.out
+    cited = tmp_path / "cited.txt"
+    cited.write_text("a#x\nhttps://docs.example.org/c/\nb\n", "utf-8")
+    ran = diff(tmp_path, "old", "new", "--cited", str(cited))
+    assert ran.out.startswith("affects 2 of your 3 citations\n")
+    write(tmp_path, "later", site, retired=[{"referent": "a#x", "reason": "So.", "url": "a/#x"}])
+    ran = diff(tmp_path, "old", "later", "--fail-on", "retired-referent")
+    assert ran.code == 1
+    assert "retired      a#x  So.\n" in ran.out
+
+
+def test_sections_go_along_with_a_page_that_moved(tmp_path: Path) -> None:
+    write(tmp_path, "old", {"a": {"": ["A."], "x": ["X."], "y": ["Y."]}})
+    redirects = [
+        {"from": f"a{end}", "to": f"b{end}", "url": f"a/{end}"} for end in ("", "#x", "#y")
+    ]
+    new = {"b": {"": ["A."], "x": ["X."], "y": ["Y, edited."]}}
+    write(tmp_path, "new", new, redirects=redirects)
+    lines = diff(tmp_path, "old", "new").out.splitlines()
+    assert [line for line in lines if line.startswith(("moved", "removed", "added"))] == [
+        "removed      a#y [0]  'Y.'",
+        "moved        a  -> b (redirect: https://docs.example.org/b/), 2 sections and 2 passages",
+        "added        b#y [0]  'Y, edited.'",
+    ]
