@@ -27,16 +27,18 @@ def list_changed(
         if report.published:
             pages.setdefault((report.page_id, report.language), report)
     languages = dict.fromkeys(language for _, language in pages)
+    taken = {report.source: report.page_id for report in pages.values()}
     changed: dict[DocsAddress, DocsAddress | None] = {}
     for entry in _with_older(register, referents):
         end = register.follow(entry.referent)
-        if end is None or (end.referent == entry.referent and end.state == LIVE):
+        if end is None:
             continue
         for language in languages:
             new = _find(pages, end, language) if end.state == LIVE else None
             for source in _sources(register, pages, entry, language):
                 old = DocsAddress(source, entry.section_id)
-                if new != old and (new is not None or end.state != LIVE):
+                other = taken.get(source, entry.page_id) != entry.page_id
+                if not other and new != old and (new is not None or end.state != LIVE):
                     changed.setdefault(old, new)
     return changed
 
@@ -62,13 +64,13 @@ def _find(
 def _sources(
     register: Register, pages: Mapping[tuple[str, str], PageReport], entry: Entry, language: str
 ) -> list[str]:
-    """Name the source of an entry's page; several that it may have had, if it is gone."""
+    """Name the sources that an entry's page has and may have had."""
     report = pages.get((entry.page_id, language))
-    if report is not None:
-        return [report.source]
+    sources = [] if report is None else [report.source]
     page = register.entries.get(entry.page_id)
-    sources = []
-    for path in page.paths if page is not None else ():
+    # Today's path is that of the source, whatever it is called.
+    paths = () if page is None else page.paths[1:] if report is not None else page.paths
+    for path in paths:
         sources.append(f"{path}.md")
         if path.rpartition("/")[2] == "index":
             sources.append(f"{path.removesuffix('index')}README.md")

@@ -28,7 +28,7 @@ from mkdocs_markstay.cli_tools import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import Inspection, SiteSettings
@@ -47,54 +47,101 @@ _fix_links = click.option(
 @click.command()
 @config_option
 @click.option("--check", is_flag=True, help="Write nothing; fail if the register is not current.")
+@click.option(
+    "--since",
+    metavar="REV",
+    help="With --check: what was in it in this commit must be there still.",
+)
+@_fix_links
 @format_option
-def lock(config_file: str | None, check: bool, style: str) -> None:
+def lock(
+    config_file: str | None, check: bool, since: str | None, fix_links: bool, style: str
+) -> None:
     """Record what the site publishes in markstay.lock, the register of all that it ever did.
 
     What is new is added. While something is missing that was published, nothing is written:
     `move` or `retire` says first what became of it.
     """
-    from mkdocs_markstay.findings import judge, summarize
-    from mkdocs_markstay.kept_referents import check_new, check_referents
+    from mkdocs_markstay.register_edits import Changes
+
+    if since is not None and not check:
+        fail("--since is for --check")
+    if fix_links and check:
+        fail("--fix-links and --check cannot be used together")
+    site = _read_site(config_file)
+    if check:
+        findings = _check_register(site, since)
+        changes = None
+    else:
+        findings, changes = _update_register(site)
+    _print_verdict(findings, style)
+    if check and not findings:
+        shown = site.register.shown
+        click.echo(f"{shown} is current: {_referents(len(site.register.entries))}", err=True)
+    if changes is not None:
+        moved = [e.referent for e in site.register.entries.values() if e.paths[1:]]
+        told = [referent for referent in moved if fix_links or referent in changes.changed]
+        if told:
+            _follow_links(site, Changes(changed=told), fix_links=fix_links)
+    print_if_not_configured(configured=site.settings.configured)
+    raise SystemExit(any(found.level in ("error", "warning") for found in findings))
+
+
+def _check_register(site: _Site, since: str | None) -> list[Finding]:
+    """Find what keeps the register from being current."""
+    from mkdocs_markstay.findings import judge
+    from mkdocs_markstay.kept_referents import check_forgotten, check_new, check_referents
+
+    register, places = site.register, site.places
+    findings = [*register.findings, *check_referents(register, places, site.digests)]
+    findings += check_new(register, places)
+    if since is not None:
+        findings += check_forgotten(register, _read_committed(site, since), since)
+    return judge(findings, _levels(site))
+
+
+def _update_register(site: _Site) -> tuple[list[Finding], Changes | None]:
+    """Write the register anew, if nothing is missing or wrong: findings, and what was changed."""
+    from mkdocs_markstay.findings import judge
+    from mkdocs_markstay.kept_referents import check_referents
     from mkdocs_markstay.register import parse_register
     from mkdocs_markstay.register_edits import update
 
-    site, doubles = _read_site(config_file), 0
-    if not check:
-        site, doubles = _settle(site)
+    site, doubles = _settle(site)
     register, places = site.register, site.places
-    # A line that cannot be read, or that another one denies, would be lost by writing.
-    levels = {code: level for code, level in site.settings.levels.items() if code not in _UNREAD}
     findings = [*register.findings, *check_referents(register, places, site.digests)]
-    if check:
-        findings += check_new(register, places)
-    failing = [found for found in judge(findings, levels) if found.level == "error"]
-    if not check and not failing and not register.doubles:
-        if not places:
-            fail("the site publishes nothing, so there is nothing to record")
-        changes = update(register, places, site.digests)
-        site.write()
-        written = register.to_text().encode()
-        findings = parse_register(written, register.shown, register.command).findings
-        what = f"{len(changes.added)} added, {len(changes.changed)} changed"
-        click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
-    judged = judge(findings, levels)
-    print_findings(judged, style)
-    if judged:
-        click.echo(summarize(judged), err=True)
-    elif check:
-        click.echo(f"{register.shown} is current: {_referents(len(register.entries))}", err=True)
+    judged = judge(findings, _levels(site))
+    failing = any(found.level == "error" for found in judged)
     if register.doubles or (failing and not doubles):
-        changed = "not changed"
-    elif failing:
+        click.echo(f"{register.shown} is not changed", err=True)
+        return judged, None
+    if failing:
         site.write()
-        changed = f"not changed, but for {count(doubles, 'line')} that stood twice"
-    else:
-        changed = ""
-    if changed and not check:
-        click.echo(f"{register.shown} is {changed}", err=True)
-    print_if_not_configured(configured=site.settings.configured)
-    raise SystemExit(any(found.level in ("error", "warning") for found in judged))
+        lines = count(doubles, "line")
+        click.echo(f"{register.shown} is not changed, but for {lines} that stood twice", err=True)
+        return judged, None
+    if not places:
+        fail("the site publishes nothing, so there is nothing to record")
+    changes = update(register, places, site.digests)
+    site.write()
+    what = f"{len(changes.added)} added, {len(changes.changed)} changed"
+    click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
+    written = register.to_text().encode()
+    findings = parse_register(written, register.shown, register.command).findings
+    return judge(findings, _levels(site)), changes
+
+
+def _levels(site: _Site) -> dict[str, str]:
+    # A line that cannot be read, or that another one denies, would be lost by writing.
+    return {code: level for code, level in site.settings.levels.items() if code not in _UNREAD}
+
+
+def _print_verdict(findings: Sequence[Finding], style: str) -> None:
+    from mkdocs_markstay.findings import summarize
+
+    print_findings(findings, style)
+    if findings:
+        click.echo(summarize(findings), err=True)
 
 
 @click.command()
@@ -291,6 +338,20 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
     return _Site(path, run, settings, register, places, digests)
 
 
+def _read_committed(site: _Site, revision: str) -> Register:
+    """Read the register as it is in a commit, an empty one if it was not there yet."""
+    from mkdocs_markstay.git_command import GitError, read_committed
+    from mkdocs_markstay.register import NAME, Register, find_register, parse_register
+
+    try:
+        text = read_committed(find_register(site.config_file).parent, revision, NAME)
+    except GitError as error:
+        fail(f"--since {revision}: {error}")
+    if text is None:
+        return Register(NAME)
+    return parse_register(text.encode("utf-8", "surrogateescape"), f"{revision}:{NAME}")
+
+
 def _settle(site: _Site) -> tuple[_Site, int]:
     """Leave one of two lines that merging has left, where that can be; count the others."""
     from mkdocs_markstay.register import parse_register
@@ -381,6 +442,8 @@ _FIX = "the links of the sources can be rewritten"
 
 def _name_fix(site: _Site, changes: Changes) -> str:
     entry = site.register.entries[changes.changed[0]]
+    if not entry.detail:  # a page has another path now
+        return site.register.command
     words = map(shlex.quote, (entry.referent, entry.detail))
     return f"{site.register.name('move')} {' '.join(words)}"
 

@@ -40,6 +40,7 @@ CODES: dict[str, str] = {
     "parity-order": "warning",
     # what was published, against the register
     "lost-referent": "error",
+    "forgotten-referent": "error",
     "published-again": "error",
     "dead-end": "error",
     "alias-taken": "error",
@@ -76,6 +77,7 @@ CODES: dict[str, str] = {
 
 PERMANENCE_CODES = (
     "lost-referent",
+    "forgotten-referent",
     "published-again",
     "dead-end",
     "alias-taken",

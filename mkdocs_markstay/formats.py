@@ -47,6 +47,7 @@ DESCRIPTIONS: dict[str, str] = {
     "parity-order": "A translation has the section ids of its original in another order.",
     # what was published, against the register
     "lost-referent": "A page or section that was published is not any more.",
+    "forgotten-referent": "The register has lost the line of a page or section.",
     "published-again": "A page or section is published that the register says to have gone.",
     "dead-end": "What was moved leads to nothing.",
     "alias-taken": "The old id of a section is the id of something else in the page.",

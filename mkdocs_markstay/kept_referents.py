@@ -63,6 +63,22 @@ def check_new(register: Register, places: Mapping[str, PublishedPlace]) -> list[
     return findings
 
 
+def check_forgotten(register: Register, before: Register, revision: str) -> list[Finding]:
+    """Find what an older state of the register has, and this one has not."""
+    return [
+        Finding(
+            register.shown,
+            1,
+            "forgotten-referent",
+            f"the line of {show(referent)} was there in {revision} and is not any more, so its old"
+            f" address is lost. Put it back: {entry.to_line()}",
+            heading=entry.title,
+        )
+        for referent, entry in before.entries.items()
+        if referent not in register.entries
+    ]
+
+
 def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> Iterator[Finding]:
     for referent, entry in register.entries.items():
         place = places.get(referent)
@@ -128,7 +144,7 @@ def _tell_lost(
 def _name_move(register: Register, entry: Entry, candidates: Sequence[Candidate]) -> str:
     first, *others = candidates
     place = first.place
-    along = "" if entry.section_id else ", and with it its sections"
+    along = "" if entry.section_id else ", with its sections"
     text = (
         f"If it is now {place.path}:{place.line} ({first.why}){along}, run:"
         f" {register.name('move')} {shlex.quote(entry.referent)} {shlex.quote(place.referent)}"

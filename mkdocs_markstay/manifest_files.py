@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from mkdocs_markstay.git_command import GitError, run_git
 from mkdocs_markstay.manifest import (
     JSON_NAME,
     JSONL_NAME,
@@ -129,7 +129,7 @@ def _read_commit(argument: str, other: str, target: Path) -> None:
         names = listed.split("\n")
         spec = f"{tree}/{JSON_NAME if JSON_NAME in names else JSONL_NAME}"
     with target.open("wb") as file:
-        _run_git(folder, argument, "cat-file", "blob", spec, file)
+        _run_git(folder, argument, "cat-file", "blob", spec, target=file)
 
 
 def _path_of_other(argument: str, other: str) -> tuple[Path, str]:
@@ -148,25 +148,11 @@ def _path_of_other(argument: str, other: str) -> tuple[Path, str]:
     )
 
 
-def _run_git(folder: Path, argument: str, *command: str | IO[bytes]) -> str:
-    """Run git; its output goes into the last argument, if that is a file."""
-    words = [word for word in command if isinstance(word, str)]
-    target = next((word for word in command if not isinstance(word, str)), subprocess.PIPE)
+def _run_git(folder: Path, argument: str, *command: str, target: IO[bytes] | None = None) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 (no shell; a revision cannot be an option)
-            ["git", *words],  # noqa: S607 (whichever git the user has)
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=target,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    except OSError as error:
-        raise ManifestError(f"{argument} cannot be read: git: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().split("\n")
-        raise ManifestError(f"{argument} cannot be read: {said[0]}")
-    return (done.stdout or b"").decode("utf-8", "replace").strip()
+        return run_git(folder, *command, target=target)
+    except GitError as error:
+        raise ManifestError(f"{argument} cannot be read: {error}") from None
 
 
 # -- what is in a file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -138,8 +139,8 @@ def test_without_a_register_nothing_is_kept(tmp_path: Path) -> None:
     assert (result.manifest["redirects"], result.manifest["retired"]) == ([], [])
     assert not any("markstay.lock" in line for line in result.log)
     ran = run_markstay(tmp_path, "lock", "--check")
-    assert ran.code == 1
-    assert {found.code for found in ran.findings} == {"unregistered"}
+    assert (ran.code, ran.places) == (1, ["markstay.lock:1 error unregistered"])
+    assert "there is no markstay.lock yet. Run: mkdocs-markstay lock" in ran.out
 
 
 def test_a_new_title_moves_nothing(site: Path) -> None:
@@ -297,6 +298,28 @@ def test_unseen_headings_have_no_title_in_it(tmp_path: Path) -> None:
     assert "Secret" not in lock(tmp_path)
 
 
+def test_a_line_that_is_lost_is_told(site: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ["-c", "user.name=A", "-c", "user.email=a@docs.example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=site, check=True, capture_output=True)  # noqa: S607
+
+    git("init", "-b", "main")
+    done(site, "rename", "docs/guide/install.md", "setup", "set-up")
+    git("add", "-A")
+    git("commit", "-m", "x")
+    done(site, "lock", "--check", "--since", "HEAD")
+    lines = [line for line in lock(site).splitlines() if '"moved"' not in line]
+    (site / "markstay.lock").write_text("\n".join([*lines, ""]), "utf-8")
+    done(site, "lock", "--check")
+    ran = run_markstay(site, "lock", "--check", "--since", "HEAD")
+    assert (ran.code, ran.places) == (1, ["markstay.lock:1 error forgotten-referent"])
+    line = '["guide/install#setup", "moved", "Setup", "guide/install#set-up"]'
+    assert ran.findings[0].message.endswith(f"Put it back: {line}")
+    for revision in ("none", "--help", ""):
+        assert run_markstay(site, "lock", "--check", "--since", revision).code == 2
+    assert run_markstay(site, "lock", "--since", "HEAD").code == 2
+
+
 # -- what is lost
 
 
@@ -334,7 +357,7 @@ def test_a_page_that_moved_is_found(site: Path) -> None:
     (site / "docs/guide/usage.md").rename(site / "docs/start/using.md")
     messages = told(site)
     assert sorted(messages) == ["guide/usage", "guide/usage#first", "guide/usage#tips"]
-    move = "docs/start/using.md:1 (2 of its sections), run: mkdocs-markstay move"
+    move = "docs/start/using.md:1 (2 of its sections), with its sections, run: mkdocs-markstay move"
     assert f"{move} guide/usage start/using." in messages["guide/usage"]
     line = line_of(site, "guide/usage")
     assert f"nor is its page: see line {line}." in messages["guide/usage#first"]
@@ -793,6 +816,20 @@ def test_links_to_a_page_that_moved(site: Path) -> None:
     done(site, "move", "guide/usage", "start/using", "--fix-links")
     text = (site / "docs/guide/install.md").read_text("utf-8")
     assert "[Use](../start/using.md), [tips](../start/using.md#tips)." in text
+    built(site, strict=True)
+
+
+def test_links_to_a_page_whose_file_moved_and_whose_id_stays(site: Path) -> None:
+    text = INSTALL.replace("title: Install it", "title: Install it\npage_id: guide/install")
+    (site / "docs/guide/install.md").unlink()
+    (site / "docs/setup.md").write_text(text, "utf-8")
+    ran = done(site, "lock")
+    assert "docs/index.md has a link to guide/install.md#setup (now setup.md#setup)" in ran.err
+    assert "can be rewritten: mkdocs-markstay lock --fix-links" in ran.err
+    (site / "docs/setup.md").rename(site / "docs/install.md")
+    done(site, "lock")
+    ran = done(site, "lock", "--fix-links")
+    assert "docs/index.md:3: the link leads to install.md#setup now" in ran.out
     built(site, strict=True)
 
 
