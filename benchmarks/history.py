@@ -72,7 +72,12 @@ _THEME = (
     '<!DOCTYPE html>\n<html lang="en"><head><title>{{ page.title|e }}</title></head>'
     "<body><main>{{ page.content }}</main></body></html>\n"
 )
-_CANDIDATE = re.compile(r"If it is now .+?:\d+ \((.+?)\), run: (.+?)(?: \(or |\. If it is gone)")
+_CANDIDATE = re.compile(
+    r"If it is now .+?:\d+ \((.+?)\)(?:, with its sections)?, run:"
+    r" (.+?)(?: \(or |\. If it is gone)"
+)
+_LINE = re.compile(r"markstay\.lock:(\d+)\) was published")
+_ALONG = "Its command takes this along"
 _COUNT_AT_ONCE = 300
 
 SAME = "same address"
@@ -373,6 +378,12 @@ class History:
                 self.totals.wrong_candidates.append(f"{change.what}: {message}")
         lost = findings["lost"]
         suggestions = {each: _read_suggestion(lost[each]["message"]) for each in sorted(lost)}
+        for referent in [each for each in lost if lost[each]["message"].endswith(_ALONG)]:
+            page, _, section_id = referent.partition("#")
+            whole = suggestions[page]
+            if whole is not None:
+                new = f"{whole.referent.partition('#')[0]}#{section_id}"
+                suggestions[referent] = Suggestion(new, "with its page", [])
         self.count_candidates(change, suggestions)
         for referent, suggestion in suggestions.items():
             if "#" not in referent:
@@ -392,7 +403,7 @@ class History:
         new = change.moved.get(referent)
         if new is None:
             self.run("retire", referent, "--reason", change.retired[referent])
-        elif suggestion is not None and suggestion.referent == new:
+        elif suggestion is not None and suggestion.command and suggestion.referent == new:
             self.run(*suggestion.command[1:])
         else:
             self.run("move", referent, new)
@@ -565,6 +576,10 @@ def _where(place: Place) -> str:
 def _tell(found: dict[str, Any], lines: list[list[str]]) -> Told:
     """Say a finding as the ledger says it."""
     code, line = found["code"], found["line"]
+    if code == "lost-referent":
+        # In the page if it is still there; the message names the line of the register.
+        line = int(_LINE.findall(found["message"])[0])
+        return Told(code, lines[line - 1][0])
     if found["path"] != LOCK:
         return Told(code, f"{found['path']}:{line}")
     if code == "register-duplicate" or not lines[line - 1]:

@@ -401,11 +401,16 @@ def _refusals() -> Iterator[None]:
 
 def _tell(changes: Changes, register: Register) -> None:
     from mkdocs_markstay.findings import printable
+    from mkdocs_markstay.register import LIVE, MOVED, RETIRED
 
     for referent in changes.changed:
         entry = register.entries[referent]
-        what = f"{referent} {entry.state}{entry.detail and ': '}{entry.detail}"
-        click.echo(printable(what))
+        what = {
+            LIVE: "is live again",
+            MOVED: f"leads to {entry.detail} now",
+            RETIRED: f"is retired: {entry.detail}",
+        }[entry.state]
+        click.echo(printable(f"{referent} {what}"))
     for referent in changes.left:
         quoted = shlex.quote(referent)
         what = (

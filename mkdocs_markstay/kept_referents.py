@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.nearest import Nearest
+from mkdocs_markstay.parity import propose_line
 from mkdocs_markstay.register import LIVE, MOVED, NAME
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.nearest import Candidate
+    from mkdocs_markstay.outlines import OutlineHeading
     from mkdocs_markstay.published_places import PublishedPlace
     from mkdocs_markstay.register import Entry, Register
 
@@ -26,15 +28,47 @@ def check_referents(
     ``places`` is what is published, by referent; ``digests`` are those of the published
     sections' texts, as far as they are known, by referent.
     """
-    entries = register.entries
-    lost = [e for e in entries.values() if e.state == LIVE and e.referent not in places]
+    lost = _find_lost(register, places)
     findings = list(_check_again(register, places))
     if lost:
-        known = {e.referent for e in entries.values() if e.state == LIVE} & places.keys()
+        entries = register.entries.values()
+        known = {e.referent for e in entries if e.state == LIVE} & places.keys()
         nearest = Nearest(places, known, digests, lost)
-        pages = {entry.referent for entry in lost if not entry.section_id}
-        findings += (_tell_lost(register, entry, nearest, pages, places) for entry in lost)
+        findings += _Lost(register, places, nearest, known).tell(lost)
     return findings
+
+
+def check_erased(register: Register, places: Mapping[str, PublishedPlace]) -> list[Finding]:
+    """Find headings that have lost the id that the register has: what to write there.
+
+    The findings are such that `parity.join_missing` puts them in the place of others.
+    """
+    findings = []
+    for entry in _find_lost(register, places):
+        heading = _find_erased(entry, places)
+        if heading is not None:
+            message = (
+                f"heading {show(heading.title)} has no section id, and"
+                f" {show(entry.referent)} with this title is missing. If it is the same:"
+                f" {propose_line(heading, entry.section_id)}"
+            )
+            path, line = heading.path, heading.line
+            findings.append(Finding(path, line, "missing-id", message, heading=heading.title))
+    return findings
+
+
+def _find_lost(register: Register, places: Mapping[str, PublishedPlace]) -> list[Entry]:
+    entries = register.entries.values()
+    return [e for e in entries if e.state == LIVE and e.referent not in places]
+
+
+def _find_erased(entry: Entry, places: Mapping[str, PublishedPlace]) -> OutlineHeading | None:
+    """Find the one heading of an entry's page that has its title, and no id."""
+    page = places.get(entry.page_id)
+    if page is None or not entry.section_id or not entry.title:
+        return None
+    same = [h for h in page.report.outline if h.title == entry.title]
+    return same[0] if len(same) == 1 and not same[0].section_id else None
 
 
 def check_new(register: Register, places: Mapping[str, PublishedPlace]) -> list[Finding]:
@@ -86,7 +120,7 @@ def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> It
             continue
         line = register.lines[referent]
         became = f"moved to {show(entry.detail)}" if entry.state == MOVED else "retired"
-        other = "give the heading another id" if entry.section_id else "name the page otherwise"
+        other = "give the heading another id" if entry.section_id else "rename the file"
         message = (
             f"{show(referent)} is published, and {register.shown}:{line} says that it was"
             f" {became}. If it is another text, {other}; if it is the same again,"
@@ -112,44 +146,73 @@ def _name_return(
     return f"{register.name('restore')} {shlex.quote(back)}"
 
 
-def _tell_lost(
-    register: Register,
-    entry: Entry,
-    nearest: Nearest,
-    lost_pages: set[str],
-    places: Mapping[str, PublishedPlace],
-) -> Finding:
-    title = f" ({show(entry.title)})" if entry.title else ""
-    what = f"{show(entry.referent)}{title} was published and is not any more"
-    page = places.get(entry.page_id)
-    with_page = bool(entry.section_id) and entry.page_id in lost_pages
-    if with_page:
-        what += f", nor is its page: see line {register.lines[entry.page_id]}"
-    elif entry.section_id and page is not None:
-        what += f"; its page is {page.path}"
-    candidates = nearest.find(entry)
-    steps = ["Put it back"]
-    if candidates:
-        steps.append(_name_move(register, entry, candidates))
-    elif not with_page:
-        move = f"{register.name('move')} {shlex.quote(entry.referent)} NEW-REFERENT"
-        steps.append(f"If it is elsewhere now, run: {move}")
-    retire = f"{register.name('retire')} {shlex.quote(entry.referent)} --reason '...'"
-    steps.append(f"If it is gone for good, run: {retire}")
-    line = register.lines[entry.referent]
-    message = f"{what}. {'. '.join(steps)}"
-    return Finding(register.shown, line, "lost-referent", message, heading=entry.title)
+class _Lost:
+    """Tells what is published no more, with the ways to repair it."""
 
+    def __init__(
+        self,
+        register: Register,
+        places: Mapping[str, PublishedPlace],
+        nearest: Nearest,
+        known: Collection[str],
+    ) -> None:
+        self.register, self.places, self.nearest, self.known = register, places, nearest, known
 
-def _name_move(register: Register, entry: Entry, candidates: Sequence[Candidate]) -> str:
-    first, *others = candidates
-    place = first.place
-    along = "" if entry.section_id else ", with its sections"
-    text = (
-        f"If it is now {place.path}:{place.line} ({first.why}){along}, run:"
-        f" {register.name('move')} {shlex.quote(entry.referent)} {shlex.quote(place.referent)}"
-    )
-    if others:
-        more = ", ".join(f"{each.place.referent} ({each.why})" for each in others)
-        text += f" (or {more})"
-    return text
+    def tell(self, lost: Sequence[Entry]) -> Iterator[Finding]:
+        found = {entry.referent: self.nearest.find(entry) for entry in lost}
+        for entry in lost:
+            line = self.register.lines[entry.referent]
+            page = self.places.get(entry.page_id)
+            # The page is what its author has changed; the register says what was there.
+            title = f"{show(entry.title)}, " if entry.title else ""
+            what = f"{show(entry.referent)} ({title}{self.register.shown}:{line}) was published"
+            path, line = (self.register.shown, line) if page is None else (page.path, 1)
+            whole = found.get(entry.page_id) if entry.section_id else None
+            if whole is not None:
+                steps = self._name_with_page(entry, found[entry.referent], whole)
+            else:
+                steps = self._name_steps(entry, found[entry.referent])
+            message = f"{what} and is not any more{steps}"
+            yield Finding(path, line, "lost-referent", message, heading=entry.title)
+
+    def _name_with_page(
+        self, entry: Entry, candidates: Sequence[Candidate], whole: Sequence[Candidate]
+    ) -> str:
+        """Say what to do about a section whose page is lost as well."""
+        line = self.register.lines[entry.page_id]
+        says = f", nor is its page: see {self.register.shown}:{line}"
+        page_id = whole[0].place.report.page_id if whole else ""
+        along = f"{page_id}#{entry.section_id}"
+        if along in self.places and along not in self.known:
+            return f"{says}. Its command takes this along"
+        return says + self._name_steps(entry, candidates, with_page=True)
+
+    def _name_steps(
+        self, entry: Entry, candidates: Sequence[Candidate], *, with_page: bool = False
+    ) -> str:
+        steps = ["Put it back"]
+        quoted = shlex.quote(entry.referent)
+        heading = _find_erased(entry, self.places)
+        if heading is not None:
+            steps = [f"Its heading at {heading.place} has no id: write it there again"]
+        elif candidates:
+            steps.append(self._name_move(entry, candidates))
+        elif not with_page:
+            move = f"{self.register.name('move')} {quoted} NEW-REFERENT"
+            steps.append(f"If it is elsewhere now, run: {move}")
+        retire = f"{self.register.name('retire')} {quoted} --reason '...'"
+        return ". ".join(["", *steps, f"If it is gone for good, run: {retire}"])
+
+    def _name_move(self, entry: Entry, candidates: Sequence[Candidate]) -> str:
+        first, *others = candidates
+        place = first.place
+        along = "" if entry.section_id else ", with its sections"
+        text = (
+            f"If it is now {place.path}:{place.line} ({first.why}){along}, run:"
+            f" {self.register.name('move')} {shlex.quote(entry.referent)}"
+            f" {shlex.quote(place.referent)}"
+        )
+        if others:
+            more = ", ".join(f"{each.place.referent} ({each.why})" for each in others)
+            text += f" (or {more})"
+        return text

@@ -121,7 +121,9 @@ def write_page(page: OldPage, target: str, addresses: Addresses, site_url: str) 
         )
         to = _write_link("markstay-page-to", title, target, page.to, addresses)
         body = f"<h1>{title}</h1><p>This page has moved: {to}</p>"
-    notes = "".join(_write_note(note, target, addresses) for note in page.notes)
+    # What the page says already of itself is not said again of its sections.
+    told = [note for note in page.notes if note.to is not None or note.text != page.text]
+    notes = "".join(_write_note(note, target, addresses) for note in told)
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -163,7 +163,7 @@ class _Parity:
         else:
             message += (
                 f"; {other.name} stands there, with the id {show(other.section_id)}."
-                f" If it is its translation: {_repair(heading, other.section_id)}"
+                f" If it is its translation: {propose_line(heading, other.section_id)}"
             )
         return _finding(heading, "parity-extra", message, heading.title)
 
@@ -180,7 +180,7 @@ class _Parity:
             message = (
                 f"heading {show(heading.title)} has no section id; in the original {other.name}"
                 f" stands there, with the id {show(other.section_id)}. If it is its translation:"
-                f" {_repair(heading, other.section_id)}"
+                f" {propose_line(heading, other.section_id)}"
             )
             if carried.get(number) == other.section_id and _can_be_stamped(heading):
                 message += f", or run: {self.stamp}"
@@ -211,7 +211,7 @@ def _can_be_stamped(heading: OutlineHeading) -> bool:
     return bool(heading.source) and not heading.via and not _TAG_IN_LINE.match(heading.source)
 
 
-def _repair(heading: OutlineHeading, section_id: str) -> str:
+def propose_line(heading: OutlineHeading, section_id: str) -> str:
     """Say what to write: the whole line as it must be, if it can be known, else a plain heading."""
     source = heading.source.replace("\t", "    ").rstrip()
     tag = _TAG_IN_LINE.match(source)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.heading_html import list_ids
-from mkdocs_markstay.kept_referents import check_new, check_referents
+from mkdocs_markstay.kept_referents import check_erased, check_new, check_referents
 from mkdocs_markstay.landing import (
     Landings,
     check_anchors,
@@ -28,6 +28,7 @@ from mkdocs_markstay.landing_html import (
     write_page,
 )
 from mkdocs_markstay.marks import BEGIN, END
+from mkdocs_markstay.parity import Differences, join_missing
 from mkdocs_markstay.published import digest_sections
 from mkdocs_markstay.published_places import list_places
 from mkdocs_markstay.register import LIVE, read_register
@@ -36,7 +37,7 @@ from mkdocs_markstay.site_addresses import Addresses, OldAddresses
 from mkdocs_markstay.whole_file import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mkdocs_markstay.landing import OldPage
@@ -130,13 +131,21 @@ class Permanence:
         """Find old addresses that mkdocs-redirects leads somewhere, too: see `landing`."""
         return check_redirects(self._landings, self._addresses, redirected, path)
 
-    def check(self) -> list[Finding]:
-        """Compare what all languages publish with the register."""
+    def check(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Compare what all languages publish with the register.
+
+        Takes what was found before, and gives all that is found now.
+        """
         if not self.wanted:
-            return []
+            return list(findings)
         places = list_places(self._reports, self._language)
         self.compared_texts = self._find_lost()
-        return check_referents(self.register, places, self._digests)
+        lost = check_referents(self.register, places, self._digests)
+        # What to write into a heading that has lost its id is told once.
+        missing = {(f.path, f.line) for f in findings if f.code == "missing-id"}
+        erased = check_erased(self.register, places)
+        erased = [each for each in erased if (each.path, each.line) in missing]
+        return join_missing(findings, Differences(erased, lost))
 
     def count_new(self) -> int:
         """Count what the register lacks; there is nothing to lack before there is one."""

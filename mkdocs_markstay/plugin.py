@@ -872,7 +872,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         # A --dirty build reads some of the pages.
         if not build.languages_left and (self.inspection is not None or not self.dirty):
             unread = {target for target, content in contents.items() if content is None}
-            build.findings += kept.check()
+            build.findings = kept.check(build.findings)
             if self.inspection is not None and kept.compared_texts:
                 # Which section is the nearest is told by the texts of all pages.
                 keys = (r.key for r in build.pages.values() if r.target in unread)

@@ -339,10 +339,12 @@ def _check_moves(register: Register) -> Iterator[Finding]:
     ends = register.follow_all()
     for entry in register.entries.values():
         if entry.state == MOVED and ends[entry.referent] is None:
+            quoted = shlex.quote(entry.referent)
             message = (
                 f"{show(entry.referent)} was moved to {show(entry.detail)}, which leads"
-                f" {_why_nowhere(register, entry)}. Name a referent that is published, or retire"
-                f" it: {register.name('retire')} {shlex.quote(entry.referent)} --reason '...'"
+                f" {_why_nowhere(register, entry)}. Run: {register.name('move')} {quoted}"
+                f" NEW-REFERENT; or, if it is gone for good: {register.name('retire')} {quoted}"
+                " --reason '...'"
             )
             yield Finding(register.shown, register.lines[entry.referent], "dead-end", message)
 

@@ -228,7 +228,10 @@ def _find_gone(
             f"{show(referent)} is still published, by {place.path}:{place.line}. {repair}"
         )
     if entry is None:
-        raise RefusedError(f"{show(referent)} is not in {NAME}, so it has no old address to keep")
+        raise RefusedError(
+            f"{show(referent)} is not in {NAME}, so it has no old address to keep. Referents are"
+            " written as there: guide/install#setup"
+        )
     return entry
 
 

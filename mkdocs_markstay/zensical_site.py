@@ -206,7 +206,7 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
             inspection.findings += [*findings, *(report.shown if placed else ())]
     # What is read from here on is of no page.
     inspection.begin_page("", None)
-    inspection.findings += _check_permanence(site, inspection)
+    inspection.findings = _check_permanence(site, inspection)
     inspection.begin_page(None, None)
     inspection.settings = SiteSettings(
         site.folder,
@@ -233,7 +233,8 @@ def _check_permanence(site: _Site, inspection: Inspection) -> list[Finding]:
     contents: dict[str, str | None] = {
         report.target: site.contents.get(report.key) for report in reports
     }
-    findings = [*kept.add_language(reports, (), contents, targets), *kept.check()]
+    inspection.findings += kept.add_language(reports, (), contents, targets)
+    findings = kept.check(inspection.findings)
     if kept.compared_texts:
         # Which section is the nearest is told by the texts of all pages.
         inspection.unprobed.update(r.key for r in reports if r.key not in site.contents)

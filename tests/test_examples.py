@@ -186,6 +186,12 @@ def find(site: dict[str, Any], folder: Path) -> str:
     """Find what is wrong with a site of ``findings.yml``: the lines that are printed."""
     extensions = tuple(site.get("extensions", ()))
     made = Site(site["files"], extensions, site.get("plugin", {}), site.get("config", {}))
+    if "committed" in site:
+        for name, content in site["committed"].items():
+            (folder / name).write_text(content, "utf-8")
+        who = ["-c", "user.name=A", "-c", "user.email=a@docs.example.org"]
+        for command in (["init"], ["add", "-A"], [*who, "commit", "-m", "x"]):
+            subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)  # noqa: S607
     if "run" in site:
         write_site(folder, made)
         for name in site.get("read_only", ()):

@@ -62,7 +62,13 @@ def test_lines(case: dict[str, Any]) -> None:
 def test_every_finding_names_the_repair() -> None:
     for case in CASES:
         for found in parse(HEADER + case["text"]).findings:
-            repairs = ("Correct it", "Remove", "Run: mkdocs-markstay lock", "Keep", "Name a")
+            repairs = (
+                "Correct it",
+                "Remove",
+                "Run: mkdocs-markstay lock",
+                "Keep",
+                "Run: mkdocs-markstay move",
+            )
             assert any(repair in found.message for repair in repairs), found
 
 

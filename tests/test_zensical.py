@@ -506,7 +506,7 @@ def test_what_was_published_is_missed(tmp_path: Path, name: str, config: str) ->
     moved = f"{home}\n## Hints <#hints>\n\nTip.\n"
     write_files(tmp_path, {"docs/index.md": moved, "docs/b.md": "# B\n"})
     ran = check(tmp_path)
-    assert ran.places == ["markstay.lock:3 error lost-referent"]
+    assert ran.places == ["docs/b.md:1 error lost-referent"]
     assert "docs/index.md:5 (same text)" in ran.findings[0].message
     assert check(tmp_path).findings == ran.findings
     arguments = ["move", "b#tips", "index#hints", "--fix-links"]
