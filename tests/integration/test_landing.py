@@ -124,7 +124,10 @@ def make_history(folder: Path, *, translations: bool = False) -> History:
 def find_end(old: Old, today: dict[tuple[str, str], str]) -> End:
     """Say where an old address has to land."""
     if old.referent in RETIRED:
-        return End(old.url, old.section_id, RETIRED[old.referent])
+        reason = RETIRED[old.referent]
+        # A retired page says it once, of all that had no reason of its own.
+        same = RETIRED.get(old.referent.partition("#")[0]) == reason
+        return End(old.url, "" if same else old.section_id, reason)
     referent = MOVED.get(old.referent, old.referent)
     url = today[old.language, referent]
     # An alias on the same page: the address stays as it is.
@@ -500,7 +503,7 @@ def test_where_a_policy_forbids_our_script_and_style_all_is_said_in_words(
         ("guide/install/#deep", "deep", "This section has moved"),
         ("#news", "news", NEWS),
         ("gone/", "", GONE),
-        ("gone/#lost", "lost", GONE),
+        ("gone/#lost", "", GONE),
         ("guide/old/#kept", "", "This page has moved"),
         ("guide/old/#dropped", "dropped", "Nobody needs it."),
     ):
