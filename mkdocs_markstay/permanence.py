@@ -93,6 +93,8 @@ class Permanence:
         planned = self._plan(shown, contents, occupied)
         findings += planned.findings
         for report in shown:
+            if report.target not in planned.anchors and report.target not in planned.notes:
+                continue
             content = contents.get(report.target)
             ids = {*report.lines, *report.slugs, *(list_ids(content) if content else ())}
             findings += check_anchors(planned, report.target, report.path, report.lines, ids)

@@ -328,11 +328,21 @@ def _check_doubles(register: Register) -> Iterator[Finding]:
         earlier, later = sorted((kept, number))
         what = f"{show(entry.referent)} stands here and on line {earlier}"
         if is_contradiction(register.entries[entry.referent], entry):
-            message = f"{what}, and both cannot be true. Remove the line that is wrong"
+            says = {kept: register.entries[entry.referent], number: entry}
+            message = (
+                f"{what}: that one says {_describe(says[earlier])}, this one"
+                f" {_describe(says[later])}. Remove the line that is wrong"
+            )
             yield Finding(register.shown, later, "register-conflict", message)
         else:
             message = f"{what}, as merging can leave it. Run: {register.command}"
             yield Finding(register.shown, later, "register-duplicate", message)
+
+
+def _describe(entry: Entry) -> str:
+    if entry.state == MOVED:
+        return f"moved to {show(entry.detail)}"
+    return f"retired, {show(entry.detail)}" if entry.state == RETIRED else LIVE
 
 
 def _check_moves(register: Register) -> Iterator[Finding]:
