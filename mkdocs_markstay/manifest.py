@@ -65,6 +65,7 @@ class ManifestWriter:
         self._urls: dict[tuple[str, str], str] = {}
         self.redirects: list[Record] = []
         self.retired: list[Record] = []
+        self._hidden: set[str] = set()
 
     def close(self) -> None:
         """Give the temporary file back."""
@@ -88,6 +89,10 @@ class ManifestWriter:
     def discard(self, url: str) -> None:
         """Forget a page, if it is there."""
         self._index.pop(url, None)
+
+    def hide(self, page_id: str) -> None:
+        """Say nothing of a page, nor of its old addresses: readers cannot read it."""
+        self._hidden.add(page_id)
 
     def load_previous(self, folder: Path, policy: Policy) -> tuple[str, list[Record]]:
         """Keep the records of the build before, or say why that is not possible.
@@ -162,8 +167,8 @@ class ManifestWriter:
         lines = [f'"{key}":{to_json(value)}' for key, value in header.items()]
         yield ("{\n" + ",\n".join(lines)).encode("utf-8", "replace")
         for key, rows in (("redirects", self.redirects), ("retired", self.retired)):
-            text = ",\n".join(map(to_json, rows))
-            text = f"\n{text}\n" if rows else ""
+            text = ",\n".join(to_json(row) for row in rows if not self._hides(row))
+            text = f"\n{text}\n" if text else ""
             yield f',\n"{key}":[{text}]'.encode("utf-8", "replace")
         for part in ("pages", "sections", "passages"):
             yield f',\n"{part}":['.encode()
@@ -175,6 +180,10 @@ class ManifestWriter:
                     separator = b",\n"
             yield b"\n]" if separator != b"\n" else b"]"
         yield b"\n}\n"
+
+    def _hides(self, row: Record) -> bool:
+        referents = (row[key] for key in ("from", "to", "referent") if key in row)
+        return any(referent.partition("#")[0] in self._hidden for referent in referents)
 
     def _read(self, part: str) -> Iterator[bytes]:
         """Give one part of the records of every page, in the order of page ids and languages."""

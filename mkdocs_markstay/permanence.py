@@ -29,7 +29,7 @@ from mkdocs_markstay.landing_html import (
 )
 from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.parity import Differences, join_missing
-from mkdocs_markstay.published import digest_sections
+from mkdocs_markstay.published import digest_sections, is_encrypted
 from mkdocs_markstay.published_places import list_places
 from mkdocs_markstay.register import LIVE, read_register
 from mkdocs_markstay.sectionids import show
@@ -165,6 +165,8 @@ class Permanence:
         anchors = self._landings.anchors.get(target, ())
         notes = self._landings.notes.get(target, ())
         content, before = insert_anchors(content, anchors)
+        if is_encrypted(content):
+            return content, ""  # what it hides may not stand beside it
         return content, before + write_notes(notes, target, self._addresses)
 
     def write_pages(self, site: Path, site_url: str) -> Iterator[Path]:

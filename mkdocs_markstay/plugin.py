@@ -947,6 +947,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             build.findings += findings
             if text is None:
                 build.writer.discard(page.url)
+                build.writer.hide(page.page_id)
             else:
                 build.writer.add(page.url, state.page_id, state.language, text)
 

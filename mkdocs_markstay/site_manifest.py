@@ -275,6 +275,7 @@ class _Reader:
             self.find(path, "not-utf-8", f"{problem}. Save it in the charset that it declares")
         elif marked and is_encrypted(prose.html):
             self.find(path, "not-published", "the page's content is encrypted")
+            self.made.writer.hide(file.page_id)
         elif not marked and page.is_cut_off(prose):
             self.find(path, "cut-off", _CUT_OFF)
         else:

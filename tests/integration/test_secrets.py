@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import neighbours
-from site_builder import run_markstay
+from site_builder import Site, run_markstay, run_mkdocs, write_site
 from test_neighbours import CASES, require
 
 if TYPE_CHECKING:
@@ -40,3 +40,33 @@ def test_a_page_with_an_encrypted_part_is_told_as_such(tmp_path: Path) -> None:
     told = {found.path: found.message for found in built.findings}
     assert "a part of it, is encrypted" in told["docs/part.md"]
     assert set(told) == {"docs/one.md", "docs/members.md", "docs/part.md"}
+
+
+def test_old_addresses_of_an_encrypted_page_stand_nowhere(tmp_path: Path) -> None:
+    require({"needs": ["mkdocs-encryptcontent-plugin"]})
+    plan = "---\npassword: abc\n---\n# Plan\n\n## Launch <#launch>\n\nSoon.\n\n## Cost <#cost>\n"
+    files = {"docs/index.md": "# Home\n\n## Open <#open>\n\nText.\n", "docs/plan.md": plan}
+    write_site(tmp_path, Site(files, config={"plugins": ["encryptcontent", "markstay"]}))
+    assert run_markstay(tmp_path, "lock").code == 0
+    text = (tmp_path / "markstay.lock").read_text("utf-8")
+    assert "Launch" not in text
+    for command in (
+        ("rename", "docs/plan.md", "launch", "lift-off"),
+        ("rename", "docs/index.md", "open", "opened"),
+    ):
+        assert run_markstay(tmp_path, *command).code == 0
+    (tmp_path / "docs/plan.md").write_text(
+        plan.replace("<#launch>", "<#lift-off>").replace("\n## Cost <#cost>\n", ""), "utf-8"
+    )
+    ran = run_markstay(tmp_path, "retire", "plan#cost", "--reason", "It is free.")
+    assert ran.code == 0
+    built = run_mkdocs(tmp_path)
+    assert built.passed, built.log
+    assert built.manifest is not None
+    assert [row["from"] for row in built.manifest["redirects"]] == ["index#open"]
+    assert built.manifest["retired"] == []
+    page = built.html("plan/index.html")
+    assert "markstay-" not in page.replace("data-markstay-", "")
+    assert 'id="open"' in built.html()
+    for form in ("passages.json", "passages.jsonl"):
+        assert b"plan#" not in (tmp_path / "site" / form).read_bytes()
