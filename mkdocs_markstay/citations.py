@@ -92,14 +92,19 @@ def _follow(
     manifests: Iterable[ManifestFile],
 ) -> None:
     """Add what citations lead to by redirects, and those of retired sections."""
+
+    def find(referent: str, url: str) -> list[str]:
+        # An address that no manifest has any more is read as a referent.
+        keys = dict.fromkeys(_simplify(each, ()) for each in (referent, url) if each)
+        return [text for key in keys for text in urls.get(key, ())]
+
     for manifest in manifests:
         header = manifest.header or {}
         for row in header.get("retired", ()):
-            for text in urls.get(_simplify(row["referent"], ()), ()):
+            for text in find(row["referent"], row["url"]):
                 targets[row["referent"], ""].setdefault(text)
         for row in header.get("redirects", ()):
-            # An address that no manifest has any more is read as a referent.
-            found = list(urls.get(_simplify(row["from"], ()), ()))
+            found = find(row["from"], row["url"])
             found += [
                 text
                 for (referent, _), each in targets.items()

@@ -35,8 +35,8 @@ NEW: Site = {
     "guide": {"": ["Lead."], "install=Install": ["Get it now.", "Run it."], "set": ["Set."]},
     "more": {"": ["More."]},
 }
-REDIRECT = {"from": "guide#old", "to": "guide#set", "url": "guide/#set"}
-RETIRED = {"referent": "notes", "reason": "Nobody read them.", "url": ""}
+REDIRECT = {"from": "guide#old", "to": "guide#set", "url": "guide/#old"}
+RETIRED = {"referent": "notes", "reason": "Nobody read them.", "url": "notes/"}
 TEXT = """\
 pages: 1 removed, 1 added
 sections: 2 removed, 1 added
@@ -99,13 +99,13 @@ FAIL_ON: list[tuple[str, Site, dict[str, Any], set[str]]] = [
     (
         "redirected",
         {"a": {"y": ["A", "B"]}},
-        {"redirects": [{"from": "a#x", "to": "a#y", "url": "a/#y"}]},
+        {"redirects": [{"from": "a#x", "to": "a#y", "url": "a/#x"}]},
         {"moved", "moved-referent", "added-referent"},
     ),
     (
         "retired",
         {"a": {}},
-        {"retired": [{"referent": "a#x", "reason": "Gone.", "url": "a/"}]},
+        {"retired": [{"referent": "a#x", "reason": "Gone.", "url": "a/#x"}]},
         {"removed", "retired-referent"},
     ),
     ("gone", {"a": {}}, {}, {"removed", "removed-referent"}),
@@ -515,7 +515,7 @@ def test_a_list_that_is_no_text(sites: Path) -> None:
 
 def test_a_section_that_a_redirect_of_its_page_leaves_out_is_told(tmp_path: Path) -> None:
     write(tmp_path, "old", {"a": {"": ["A."], "x": ["X."]}, "b": {"": ["B."]}})
-    redirect = {"from": "a", "to": "b", "url": "b/"}
+    redirect = {"from": "a", "to": "b", "url": "a/"}
     write(tmp_path, "new", {"b": {"": ["B."]}}, redirects=[redirect])
     ran = diff(tmp_path, "old", "new", "--fail-on", "removed-referent")
     assert ran.code == 1
@@ -745,3 +745,19 @@ def test_sections_go_along_with_a_page_that_moved(tmp_path: Path) -> None:
         "moved        a  -> b (redirect: https://docs.example.org/b/), 2 sections and 2 passages",
         "added        b#y [0]  'Y, edited.'",
     ]
+
+
+def test_old_urls_are_cited_by_what_the_manifest_says_of_them(tmp_path: Path) -> None:
+    """The address of a page is not that of its page id, where its front matter names one."""
+    site = {"b": {"": ["B."], "x": ["X."]}}
+    redirects = [{"from": "a#x", "to": "b#x", "url": "old/place/#x"}]
+    retired = [{"referent": "c", "reason": "Not used.", "url": "other/place/"}]
+    write(tmp_path, "old", site, redirects=redirects, retired=retired)
+    write(tmp_path, "new", {"b": {"": ["B."], "x": ["X, edited."]}}, redirects=redirects)
+    cited = tmp_path / "cited.txt"
+    urls = ["https://docs.example.org/old/place/#x", "https://docs.example.org/other/place/"]
+    cited.write_text("\n".join(urls), "utf-8")
+    out = diff(tmp_path, "old", "new", "--cited", str(cited)).out
+    assert out.startswith("affects 2 of your 2 citations\n")
+    assert "edited       b#x" in out
+    assert "removed      c\n" in out
