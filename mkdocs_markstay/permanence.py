@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.landing import OldPage
     from mkdocs_markstay.page_report import PageReport
+    from mkdocs_markstay.published_places import PublishedPlace
 
 
 class Permanence:
@@ -57,6 +58,7 @@ class Permanence:
         self._language = language
         self._directory_urls = directory_urls
         self._reports: list[PageReport] = []
+        self._places: Mapping[str, PublishedPlace] = {}
         self._digests: dict[str, str] = {}
         self._targets: dict[str, str] = {}
         self._landings = Landings()
@@ -86,6 +88,7 @@ class Permanence:
         self._reports += reports
         if not self.wanted:
             return findings
+        self._places = list_places(self._reports, self._language)
         here = [report for report in reports if not report.generated]
         if any(report.language == self._language for report in here):
             self._targets.update((report.page_id, report.target) for report in here)
@@ -117,9 +120,8 @@ class Permanence:
         return plan_landings(self.register, places, addresses, contents, occupied)
 
     def _find_lost(self) -> bool:
-        places = list_places(self._reports, self._language)
         entries = self.register.entries.values()
-        return any(e.state == LIVE and e.referent not in places for e in entries)
+        return any(e.state == LIVE and e.referent not in self._places for e in entries)
 
     def _digest(self, reports: Iterable[PageReport], contents: Mapping[str, str | None]) -> None:
         for report in reports:
@@ -140,12 +142,11 @@ class Permanence:
         """
         if not self.wanted:
             return list(findings)
-        places = list_places(self._reports, self._language)
         self.compared_texts = self._find_lost()
-        lost = check_referents(self.register, places, self._digests)
+        lost = check_referents(self.register, self._places, self._digests)
         # What to write into a heading that has lost its id is told once.
         missing = {(f.path, f.line) for f in findings if f.code == "missing-id"}
-        erased = check_erased(self.register, places)
+        erased = check_erased(self.register, self._places)
         erased = [each for each in erased if (each.path, each.line) in missing]
         return join_missing(findings, Differences(erased, lost))
 
@@ -153,7 +154,7 @@ class Permanence:
         """Count what the register lacks; there is nothing to lack before there is one."""
         if not self.wanted:
             return 0
-        return len(check_new(self.register, list_places(self._reports, self._language)))
+        return len(check_new(self.register, self._places))
 
     # -- what is published
 
