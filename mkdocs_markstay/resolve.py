@@ -49,6 +49,8 @@ class Resolver:
         rows += [(row["referent"], row["url"]) for row in header.get("retired", ())]
         for referent, url in rows:
             page_id = referent.partition("#")[0]
+            if not url:
+                continue  # it is not known: the register has no line of the page
             self._pages[_normalize(url.partition("#")[0])].append(page_id)
 
     def _add(self, referent: str, row: dict[str, Any]) -> None:

@@ -305,6 +305,9 @@ def test_a_line_that_is_lost_is_told(site: Path) -> None:
         subprocess.run(["git", *who, *arguments], cwd=site, check=True, capture_output=True)  # noqa: S607
 
     git("init", "-b", "main")
+    git("commit", "--allow-empty", "-m", "x")
+    # In that commit there was none.
+    done(site, "lock", "--check", "--since", "HEAD")
     done(site, "rename", "docs/guide/install.md", "setup", "set-up")
     git("add", "-A")
     git("commit", "-m", "x")
@@ -1069,6 +1072,16 @@ def test_resolve_with_an_older_manifest(site: Path) -> None:
     older = {key: manifest[key] for key in manifest if key not in ("redirects", "retired")}
     (site / "site/passages.json").write_text(json.dumps(older), "utf-8")
     assert done(site, "resolve", "index").out == f"index {BASE}\n"
+
+
+def test_an_address_that_is_not_known_is_not_that_of_the_home_page(site: Path) -> None:
+    line = '["lost#tips", "retired", "Tips", "Nobody knows the page."]\n'
+    (site / "markstay.lock").write_text(lock(site) + line, "utf-8")
+    built(site)
+    ran = run_markstay(site, "resolve", "lost#tips")
+    assert ran.err == "lost#tips: retired: Nobody knows the page.\n"
+    ran = run_markstay(site, "resolve", f"{BASE}#tips")
+    assert ran.err == f"{BASE}#tips: unknown: the page index has, and had, no section tips\n"
 
 
 def test_resolve_without_a_manifest(site: Path) -> None:
