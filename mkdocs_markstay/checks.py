@@ -39,17 +39,33 @@ _UNSEEN_WRONG = (
 )
 
 
+STAYS = ("optional", "required", "off")
+"""Whether the blocks of pages have markers."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """What is enforced: heading levels, a narrower pattern for ids, generated headings.
 
     ``stamp`` is the command that writes ids into the files of the site, "" if none can.
+    ``stays`` says whether blocks may or must have markers, or these are left alone (one of
+    `STAYS`), ``stay_blocks`` what a block is (one of `stays.SEGMENTATIONS`), ``stay_anchors``
+    whether each marked block gets an anchor, ``keep_markers`` whether markers are published.
     """
 
     levels: frozenset[int] = frozenset((2, 3, 4, 5, 6))
     id_pattern: re.Pattern[str] | None = None
     generated: bool = False
     stamp: str = "mkdocs-markstay stamp"
+    stays: str = "optional"
+    stay_blocks: str = "blank-line"
+    stay_anchors: bool = False
+    keep_markers: bool = False
+
+    @property
+    def levels_of_stays(self) -> dict[str, str]:
+        """The levels of findings that are others than usual: what must have a marker is strict."""
+        return {"stay-drift": "error"} if self.stays == "required" else {}
 
 
 def check_headings(headings: Sequence[Heading], rules: Rules) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mkdocs_markstay.sectionids import HeadingText
+    from mkdocs_markstay.stay_tokens import Provenance
 
 
 @dataclass
@@ -30,10 +31,12 @@ class Conversion:
     source, each with the number of its heading in ``headings``, or None where it
     became something else (code). ``notes`` are those of footnotes, which stand in the
     source where they were written, and at the end of the page. ``text`` are the
-    lines of the Markdown, as extensions have left it.
+    lines of the Markdown, as extensions have left it. ``stays`` says what became of its
+    blocks, where they have markers.
     """
 
     headings: list[RenderedHeading] = field(default_factory=list)
     lines: list[tuple[str, int | None]] = field(default_factory=list)
     notes: list[tuple[str, int | None]] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
+    stays: Provenance | None = None

@@ -18,6 +18,7 @@ from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport
+from mkdocs_markstay.page_stays import bind_page
 from mkdocs_markstay.published import check_published
 from mkdocs_markstay.records import Policy
 from mkdocs_markstay.rule_options import OptionError, read_rule_options
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.marks import BuildingMarks
@@ -65,20 +67,29 @@ class Enforcer:
 
     def check(
         self, page: PageContext, html: str, marks: BuildingMarks, conversion: Conversion
-    ) -> None:
+    ) -> str:
         """Check a page by its HTML, ``marks`` still in it, and log what is found.
 
-        Raises FindingsError if that fails a build, and OptionError.
+        Returns the HTML as it is to be published. Raises FindingsError if what is found
+        fails a build, and OptionError.
         """
         if self.options.exclude.match_file(page.source):
-            return
-        levels = self.options.findings
+            return marks.strip(html)
+        rules = self.options.make_rules(name_command("stamp", str(page.config_file)))
+        html, stays = bind_page(html, marks, conversion, FURNITURE, rules)
+        content = marks.strip(html)
+        levels = {**rules.levels_of_stays, **self.options.findings}
         serving = _is_preview()
         if serving:
             levels = lower_errors(levels)
-        findings = judge(self._find(page, html, marks, conversion), levels)
+        source = page.read_source()
+        markdown = "\n".join(conversion.text)
+        rendered = RenderedMarkdown(
+            source, page.meta, html, content, markdown, marks, conversion, stays=stays
+        )
+        findings = judge(_find(page, rendered, rules), levels)
         if not findings:
-            return
+            return content
         baseline = _find_baseline(page.config_file)
         findings = baseline.judge(judge([*findings, *baseline.findings], levels))
         for found in findings:
@@ -87,29 +98,24 @@ class Enforcer:
         if serving:
             if page.kept and "warning" in told:
                 _warn_of_kept_pages(name_command("check", str(page.config_file)))
-            return
+            return content
         _told.update(dict.fromkeys(findings))
         failing = {"error", "warning"} if page.strict else {"error"}
         if failing & told:
             message = f"markstay: {summarize(findings)}"
             _say_briefly(message)
             raise FindingsError(message)
+        return content
 
-    def _find(
-        self, page: PageContext, html: str, marks: BuildingMarks, conversion: Conversion
-    ) -> list[Finding]:
-        source = page.read_source()
-        content = marks.strip(html)
-        markdown = "\n".join(conversion.text)
-        report, _ = read_page(
-            PageReport(page.source, "", source.path, "", generated=page.file is None),
-            RenderedMarkdown(source, page.meta, html, content, markdown, marks, conversion),
-            self.options.make_rules(name_command("stamp", str(page.config_file))),
-        )
-        shown = []
-        if report.published:
-            shown = check_published(f"{BEGIN}{content}{END}", "", report, _POLICY)
-        return [*report.findings, *shown]
+
+def _find(page: PageContext, rendered: RenderedMarkdown, rules: Rules) -> list[Finding]:
+    path = rendered.source.path
+    report = PageReport(page.source, "", path, "", generated=page.file is None)
+    report, _ = read_page(report, rendered, rules)
+    shown = []
+    if report.published:
+        shown = check_published(f"{BEGIN}{rendered.content}{END}", "", report, _POLICY)
+    return [*report.findings, *shown]
 
 
 def _is_preview() -> bool:

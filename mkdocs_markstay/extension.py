@@ -17,6 +17,7 @@ from markdown.extensions import Extension
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
+from markdown.util import HTML_PLACEHOLDER_RE
 
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
 from mkdocs_markstay.enforce import Enforcer
@@ -24,13 +25,34 @@ from mkdocs_markstay.locate import find_candidates
 from mkdocs_markstay.marks import BuildingMarks
 from mkdocs_markstay.page_context import clean_title, describe_page, find_page
 from mkdocs_markstay.sectionids import HeadingText, Problem, read_heading
+from mkdocs_markstay.stay_tokens import follow, mark_leftovers, number_elements, take_tokens
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
     from markdown import Markdown
 
+    from mkdocs_markstay.checks import Rules
+    from mkdocs_markstay.stay_tokens import Taken
+
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+BLOCKS = HEADINGS | frozenset(
+    [
+        "p",
+        "ul",
+        "ol",
+        "dl",
+        "table",
+        "pre",
+        "blockquote",
+        "div",
+        "details",
+        "section",
+        "article",
+        "aside",
+        "figure",
+    ]
+)
 
 
 class MarkstayExtension(Extension):
@@ -40,11 +62,13 @@ class MarkstayExtension(Extension):
     it enforces ids by ``options``, those of `RuleOptions`.
 
     With ``marks``, others do that: the headings in the HTML are marked, and ``conversion``
-    is the record of the latest conversion of a whole page. ``adds_attr_list`` says whether
-    to read attribute lists where the site does not, ``added_attr_list`` whether that was so.
+    is the record of the latest conversion of a whole page; ``rules`` are theirs. ``adds_attr_list``
+    says whether to read attribute lists where the site does not, ``added_attr_list`` whether
+    that was so.
     """
 
     conversion: Conversion | None = None
+    rules: Rules | None = None
     adds_attr_list = True
     added_attr_list = False
 
@@ -52,6 +76,11 @@ class MarkstayExtension(Extension):
         super().__init__()
         self.marks = marks
         self.enforcer = Enforcer(options)
+
+    @property
+    def stay_rules(self) -> Rules:
+        """What holds for the markers of blocks."""
+        return self.rules or self.enforcer.options.make_rules("")
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the library's name)
         """Register the processors, and attr_list where the site does not have it."""
@@ -64,6 +93,11 @@ class MarkstayExtension(Extension):
         # After footnotes (50) have been put in place, before inline markup (20)
         # and everything that reads a heading's text: attr_list (8), toc (5).
         md.treeprocessors.register(_TakeIds(md, current), "markstay_take_ids", 45)
+        # After text was pulled in (32) and made plain (30), before fences (25) and raw
+        # HTML (20) are put away; and out again before anything reads the text of an element.
+        md.preprocessors.register(_Follow(md, current), "markstay_follow", 26)
+        md.treeprocessors.register(_TakeTokens(md, current), "markstay_take_tokens", 46)
+        md.treeprocessors.register(_NumberElements(md, current), "markstay_number", -999)
         # After attr_list (8), before toc (5) gives slugs to headings without id.
         md.treeprocessors.register(_MarkHeadings(md, current), "markstay_mark", 5.5)
         # After everything else.
@@ -85,12 +119,14 @@ class _Current:
     md: Markdown
     conversion: Conversion = field(default_factory=Conversion)
     elements: dict[Element, int] = field(default_factory=dict)
+    taken: Taken | None = None
     page: object | None = None
     marks: BuildingMarks | None = None
     finished: bool = False
 
     def begin(self) -> None:
         self.conversion = Conversion()
+        self.taken = None
         self.finished = False
         outer: _Current | None = getattr(_under_way, "current", None)
         page = find_page(self.md)
@@ -105,6 +141,9 @@ class _Current:
             self.marks = outer.marks
 
     def end(self, html: str) -> str:
+        made = self.conversion.stays
+        if made is not None and self.marks is not None:
+            html = mark_leftovers(html, self.marks.block, made)
         page, self.page = self.page, None
         if page is None:
             return html
@@ -114,8 +153,7 @@ class _Current:
         assert self.marks is not None
         context = describe_page(self.md)
         clean_title(context.page)
-        self.extension.enforcer.check(context, html, self.marks, self.conversion)
-        return self.marks.strip(html)
+        return self.extension.enforcer.check(context, html, self.marks, self.conversion)
 
 
 # The conversion of a whole page that this thread is in: its `current`, if there is one.
@@ -163,6 +201,62 @@ class _TakeIds(Treeprocessor):
                 lines += [(decoy.text, None) for decoy in decoys]
         if any((element.text or "").startswith("{") for element in root.iter("p")):
             _find_ids_below(root, self.current)
+
+
+class _Follow(Preprocessor):
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, lines: list[str]) -> list[str]:
+        rules = self.current.extension.stay_rules
+        if rules.stays == "off":
+            return lines
+        whole = self.current.page is not None
+        lines, made = follow(
+            lines, rules.stay_blocks, every=whole and rules.stays == "required", marks=whole
+        )
+        if whole:
+            self.current.conversion.stays = made
+        return lines
+
+
+class _TakeTokens(Treeprocessor):
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, root: Element) -> None:
+        if self.current.conversion.stays is not None:
+            self.current.taken = take_tokens(root)
+
+
+class _NumberElements(Treeprocessor):
+    """Marks the elements of blocks, and those that were put away as HTML."""
+
+    def __init__(self, md: Markdown, current: _Current) -> None:
+        super().__init__(md)
+        self.current = current
+
+    def run(self, root: Element) -> None:
+        made, taken, marks = self.current.conversion.stays, self.current.taken, self.current.marks
+        if made is None or taken is None or marks is None:
+            return
+        carrying = {element for element, _ in taken.found}
+        elements = [
+            element
+            for element in root.iter()
+            if (element.tag in BLOCKS or element in carrying) and element is not root
+        ]
+        for element, number in number_elements(elements, taken, made).items():
+            stored = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip())
+            if element.tag != "p" or stored is None or len(element):
+                element.set(marks.block, str(number))
+                continue
+            held = self.md.htmlStash.rawHtmlBlocks
+            html = held[int(stored[1])]
+            if isinstance(html, str):
+                held[int(stored[1])] = marks.mark_first(html, number)
 
 
 class _MarkHeadings(Treeprocessor):

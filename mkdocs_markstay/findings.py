@@ -50,6 +50,17 @@ CODES: dict[str, str] = {
     "bad-register": "error",
     "register-conflict": "error",
     "register-duplicate": "warning",
+    # markers of blocks
+    "stay-missing": "error",
+    "stay-duplicate": "error",
+    "stay-several": "error",
+    "stay-orphan": "error",
+    "stay-malformed": "error",
+    "stay-dropped": "error",
+    "stay-relocated": "error",
+    "stay-drift": "warning",
+    "stay-unbound": "warning",
+    "stay-in-code": "warning",
     # what `stamp` could not or would not write
     "not-stamped": "warning",
     "not-written": "error",

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 IDENTITY_VERSION = 1
 
+STAY_PREFIX = "stay-"
+"""What the anchor of a marked block begins with; its marker's id follows."""
+
+_STAY_KEY_PREFIX = "markstay:stay-key:1"
 _PREFIX = f"markstay:chunk:{IDENTITY_VERSION}"
 _INDEX_NAMES = ("index", "README")
 
@@ -76,8 +80,30 @@ def make_chunk_id(
     return ChunkIds(publication, language, referent).make(position, digest)
 
 
+class StayPiece(NamedTuple):
+    """A block of a passage by its marker.
+
+    ``body_hash`` is markstay's, as `sha256:` and 64 hex digits; ``piece`` counts from 0 the
+    published blocks of the page that are made of the same block of the source.
+    """
+
+    id: str
+    body_hash: str
+    piece: int = 0
+
+
+def make_stay_key(members: Iterable[StayPiece]) -> str:
+    """Make the key of a passage by the markers of all its blocks, in order, and their hashes."""
+    lines = [_STAY_KEY_PREFIX]
+    for stay_id, body_hash, piece in members:
+        lines.append(f"{stay_id} {body_hash} {piece}" if piece else f"{stay_id} {body_hash}")
+    return digest_text("\n".join(lines))
+
+
 # What a record says of itself, and what may change without anybody's copy going stale.
-_NOT_METADATA = frozenset(("chunk_id", "text", "text_digest", "record_digest", "blocks", "line"))
+_NOT_METADATA = frozenset(
+    ("chunk_id", "text", "text_digest", "record_digest", "blocks", "line", "stay_key")
+)
 
 
 def digest_record(record: Mapping[str, Any]) -> str:

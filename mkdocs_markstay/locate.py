@@ -278,7 +278,12 @@ def _next_that_fits(
     return found
 
 
-def _mask(lines: list[str]) -> set[int]:
+def find_code_lines(lines: list[str]) -> set[int]:
+    """Find the lines (from 0) that look like fenced code, wherever the fence stands."""
+    return _mask(lines, fences_only=True)
+
+
+def _mask(lines: list[str], *, fences_only: bool = False) -> set[int]:
     """Find the lines that look like code, comments or raw HTML text."""
     masked: set[int] = set()
     # Ends that were looked for in vain: no later block of that sort ends either.
@@ -286,7 +291,10 @@ def _mask(lines: list[str]) -> set[int]:
     number = 0
     while number < len(lines):
         line = lines[number]
-        end = _opening(line) if "<" in line or "```" in line or "~~~" in line else ""
+        fence = "```" in line or "~~~" in line
+        end = _opening(line) if fence or ("<" in line and not fences_only) else ""
+        if fences_only and end[:1] not in ("`", "~"):
+            end = ""
         last = None
         column = _column(line, line.find(end)) if end[:1] in ("`", "~") else 0
         if end and (end, column) not in hopeless:

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_markstay.checks import check_headings, check_taken
 from mkdocs_markstay.headings import read_headings
 from mkdocs_markstay.identity import page_id_from_source
-from mkdocs_markstay.page_report import PageReport, make_outline
+from mkdocs_markstay.page_report import make_outline
 from mkdocs_markstay.page_source import check_derived_page_id, check_replaced, read_page_options
+from mkdocs_markstay.page_stays import check_anchors_unique, complete, read_source_stays
+from mkdocs_markstay.stays import has_markers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.headings import Heading
     from mkdocs_markstay.marks import BuildingMarks
+    from mkdocs_markstay.page_report import PageReport
     from mkdocs_markstay.page_source import Source
+    from mkdocs_markstay.page_stays import RenderedStays
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,8 @@ class RenderedMarkdown:
     ``markdown`` its text as other plugins and extensions have left it. ``conversion`` is
     None where Python-Markdown did not make it (a notebook). ``secret``: the page will be
     encrypted, so what it says must stand in no message and no file of ours. ``made_from`` is
-    the line of its file (from 1) from which on a plugin wrote it, None if none did.
+    the line of its file (from 1) from which on a plugin wrote it, None if none did. ``stays``
+    are the markers of its blocks, None if it has none.
     """
 
     source: Source
@@ -44,6 +50,7 @@ class RenderedMarkdown:
     conversion: Conversion | None
     secret: bool = False
     made_from: int | None = None
+    stays: RenderedStays | None = None
 
 
 def read_page(
@@ -79,6 +86,9 @@ def read_page(
         *check_headings(headings, rules),
         *check_taken(headings, rendered.content),
     ]
+    if rules.stays != "off":
+        report, found = _read_stays(report, rendered, rules)
+        findings += found
     page_id = options.page_id
     if not page_id:
         page_id = page_id_from_source(page_source or report.source)
@@ -97,6 +107,23 @@ def read_page(
         findings=tuple(findings),
     )
     return report, headings
+
+
+def _read_stays(
+    report: PageReport, rendered: RenderedMarkdown, rules: Rules
+) -> tuple[PageReport, list[Finding]]:
+    """Note the markers of a page in its report, and say what is wrong with them."""
+    stays, source = rendered.stays, rendered.source
+    if report.generated and not rules.generated:
+        rules = replace(rules, stays="optional")
+    if stays is None and not has_markers(source.body):
+        return report, []
+    read = read_source_stays(source, stays, rules, secret=rendered.secret)
+    if stays is None:
+        return report, read.findings
+    report = complete(report, read, stays.binding)
+    taken = check_anchors_unique(rendered.content, read.places, stays.binding.anchored)
+    return report, [*read.findings, *taken]
 
 
 def _find_title(meta: Mapping[str, Any], headings: Sequence[Heading]) -> str:

@@ -6,16 +6,41 @@ A report holds plain values only, so that it can be kept from one run to the nex
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.outlines import OutlineHeading
 from mkdocs_markstay.page_source import check_page_id_unused, check_url_unused
+from mkdocs_markstay.sections import Stay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mkdocs_markstay.headings import Heading
+
+
+class StayPlace(NamedTuple):
+    """Where a marker stands, and whether its block has an anchor in the page."""
+
+    path: str
+    line: int
+    anchored: bool
+
+
+class BoundBlock(NamedTuple):
+    """A block of a page's content, and the markers that are bound to it, as in `Block.stays`.
+
+    ``digest`` are 16 hex digits of its text.
+    """
+
+    kind: str
+    digest: str
+    stays: tuple[Stay | None, ...]
+
+
+def _read_bound(kind: str, digest: str, stays: Sequence[Sequence[Any] | None]) -> BoundBlock:
+    return BoundBlock(kind, digest, tuple(Stay(*stay) if stay else None for stay in stays))
 
 
 @dataclass(frozen=True)
@@ -30,7 +55,9 @@ class PageReport:
     ``slugs`` are the anchors that were made from the text of headings; ``outline`` has
     all headings of the author's. ``page_id_line`` is where the page id stands. ``shown``
     are further findings that only a page has that gets its place in the site: what is wrong
-    in its HTML, as far as that is known without a template.
+    in its HTML, as far as that is known without a template. ``stays`` are the markers
+    that are bound to something on the page, by their ids; ``bound`` are the blocks of its
+    content with their markers, ``stay_headings`` those of headings by section id ("": the page).
     """
 
     source: str
@@ -49,6 +76,19 @@ class PageReport:
     outline: tuple[OutlineHeading, ...] = ()
     findings: tuple[Finding, ...] = ()
     shown: tuple[Finding, ...] = ()
+    stays: Mapping[str, StayPlace] = field(default_factory=dict)
+    bound: tuple[BoundBlock, ...] = ()
+    stay_headings: Mapping[str, Stay] = field(default_factory=dict)
+
+    @property
+    def anchors(self) -> dict[str, int]:
+        """The anchors that an author wrote, with their lines: section ids, and those of blocks."""
+        blocks = {
+            f"{STAY_PREFIX}{stay_id}": place.line
+            for stay_id, place in self.stays.items()
+            if place.anchored
+        }
+        return {**self.lines, **blocks}
 
     @property
     def key(self) -> str:
@@ -79,6 +119,11 @@ class PageReport:
                 "outline": tuple(OutlineHeading(*each) for each in values["outline"]),
                 "findings": tuple(Finding(**each) for each in values["findings"]),
                 "shown": tuple(Finding(**each) for each in values["shown"]),
+                "stays": {key: StayPlace(*each) for key, each in values["stays"].items()},
+                "bound": tuple(_read_bound(*each) for each in values["bound"]),
+                "stay_headings": {
+                    key: Stay(*each) for key, each in values["stay_headings"].items()
+                },
             }
         )
 

@@ -123,10 +123,10 @@ def split_block(block: Block, sizes: Sizes) -> list[Block]:
     room = Sizes(sizes.min_chars, sizes.target_chars, sizes.max_chars - len(before) - len(after))
     inner = text[len(before) : len(text) - len(after)]
     parts = [
-        Block(block.kind, before + part + after)
+        Block(block.kind, before + part + after, stays=block.stays)
         for part in _split(inner, _CUTS.get(block.kind, _PROSE_CUTS), room)
     ]
-    parts[-1] = Block(block.kind, parts[-1].text, block.lead)
+    parts[-1] = parts[-1]._replace(lead=block.lead)
     return parts
 
 

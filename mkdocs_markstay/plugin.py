@@ -24,7 +24,7 @@ from slugify import slugify
 
 from mkdocs_markstay.bare_markdown import leave_out_ids
 from mkdocs_markstay.baseline import Baseline
-from mkdocs_markstay.checks import Rules, check_theme, find_ids
+from mkdocs_markstay.checks import STAYS, Rules, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import (
@@ -50,7 +50,8 @@ from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_context import clean_title
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
-from mkdocs_markstay.page_source import Source, decode, find_roots
+from mkdocs_markstay.page_source import Source, decode, find_roots, read_page_options
+from mkdocs_markstay.page_stays import bind_page
 from mkdocs_markstay.parity import join_missing
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
 from mkdocs_markstay.permanence import Permanence
@@ -70,6 +71,7 @@ from mkdocs_markstay.rule_options import (
 )
 from mkdocs_markstay.sectionids import read_heading
 from mkdocs_markstay.site_kind import is_extension
+from mkdocs_markstay.stays import SEGMENTATIONS
 from mkdocs_markstay.translations import compare_languages
 
 if TYPE_CHECKING:
@@ -230,6 +232,18 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
 
     permanence = _Switch(("off", "warn", "error"), default="error")
     """What it is if something is not published any more that is in `markstay.lock`."""
+
+    stays = _Switch(STAYS, default="optional")
+    """Whether blocks may have markers of markstay, must have them, or these are left alone."""
+
+    stay_blocks = c.Choice(SEGMENTATIONS, default=SEGMENTATIONS[0])
+    """What a block of the source is: text between empty lines, or a node of CommonMark."""
+
+    stay_anchors = c.Type(bool, default=False)
+    """Give each marked block an anchor, `stay-` and the id of its marker."""
+
+    keep_markers = c.Type(bool, default=False)
+    """Leave the markers in the published pages, as comments in their blocks."""
 
     furniture = _Selectors(c.Type(str), default=[])
     """CSS selectors of further elements whose text is no passage text."""
@@ -409,7 +423,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             self._check_permanence(config, files)
         build.theme_ids = self._probe_theme(env, config, files)
         for state in build.pages.values():
-            build.findings += check_theme(state.path, state.lines, build.theme_ids)
+            build.findings += check_theme(state.path, state.anchors, build.theme_ids)
         if self.inspection is not None:
             self._hand_over(self.inspection, config)
             raise _InspectedError
@@ -552,6 +566,10 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         conversion, self.extension.conversion = self.extension.conversion, None
         clean_title(page)
         source = self._source(page, config)
+        stays = None
+        if conversion is not None and not build.exclude.match_file(page.file.src_uri):
+            furniture = (*build.policy.furniture, *read_page_options(page.meta, source).furniture)
+            html, stays = bind_page(html, self.marks, conversion, furniture, build.rules)
         content = self.marks.strip(html)
         page.content = content  # feeds are made from this, not from what is returned
         rendered = RenderedMarkdown(
@@ -565,6 +583,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             # What mkdocs-encryptcontent-plugin keeps of a page that it will encrypt.
             secret=hasattr(page, "encryptcontent"),
             made_from=self._made_from(page.file, config),
+            stays=stays,
         )
         build.unread.append(_Unread(page, rendered))
         if len(build.unread) >= _PAGES_AT_ONCE:
@@ -669,7 +688,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             pattern,
             options.enforce_generated,
             name_command("stamp", _config_file_of(config)),
+            options.stays,
+            options.stay_blocks,
+            options.stay_anchors,
+            options.keep_markers,
         )
+        self.extension.rules = rules
         exclude = read_patterns(options.exclude)
         baseline = Baseline(_config_file_of(config))
         if self.inspection is None:
@@ -725,7 +749,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         without content. An id that a theme makes in another way is found in the page.
         """
         build = self._build
-        mine = {section_id for state in build.pages.values() for section_id in state.lines}
+        mine = {section_id for state in build.pages.values() for section_id in state.anchors}
         if mine.isdisjoint(_ids_in_templates(config.theme.dirs)):
             return frozenset()
         probed: dict[str, int] = {}
@@ -971,6 +995,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def _levels(self) -> dict[str, str]:
         levels = dict.fromkeys(_PARITY_CODES, _PARITY_LEVELS[self.config.parity])
+        levels |= self.extension.stay_rules.levels_of_stays
         if self.config.permanence == "warn":
             levels |= dict.fromkeys(PERMANENCE_CODES, "warning")
         return {**levels, **self.config.findings}

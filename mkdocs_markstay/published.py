@@ -13,9 +13,10 @@ from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.records import write_page
 from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.stay_binding import attach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mkdocs_markstay.page_report import PageReport
     from mkdocs_markstay.records import Page, PageText, Policy, Publication
@@ -37,6 +38,8 @@ def read_published(
     sections, findings = _read_sections(html, page.title, report, policy)
     if sections is None:
         return None, findings
+    if report.bound or report.stay_headings:
+        findings += check_bound(report, attach(sections, report.bound, report.stay_headings))
     return write_page(page, sections, publication, policy), findings
 
 
@@ -92,7 +95,9 @@ def _read_sections(
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
     sections = extract(text, opens, (*policy.furniture, *report.furniture))
     return sections, [
-        *check_theme(report.path, report.lines, _ids_outside(html, span) if report.lines else ()),
+        *check_theme(
+            report.path, report.anchors, _ids_outside(html, span) if report.anchors else ()
+        ),
         *check_lost(report, sections),
         *check_leaks(report, region, sections, title),
     ]
@@ -117,6 +122,18 @@ def check_lost(report: PageReport, sections: Sequence[Section]) -> Iterator[Find
                 " another plugin or the theme took it away; the manifest leaves the section out"
             )
             yield Finding(report.path, line, "lost-id", message)
+
+
+def check_bound(report: PageReport, lost: Iterable[str]) -> Iterator[Finding]:
+    """Tell the markers whose blocks are not in the published page as they were rendered."""
+    for stay_id in sorted(set(lost)):
+        place = report.stays.get(stay_id)
+        message = (
+            f"the marker stay:{stay_id} is bound to nothing: its block is hidden, or another plugin"
+            " changed the published page around it"
+        )
+        path, line = (place.path, place.line) if place else (report.path, 1)
+        yield Finding(path, line, "stay-unbound", message)
 
 
 def check_leaks(

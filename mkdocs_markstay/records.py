@@ -8,6 +8,7 @@ passages of a section. `flatten` says the same of a record that was read.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -17,10 +18,13 @@ from urllib.parse import quote
 
 from mkdocs_markstay.identity import (
     IDENTITY_VERSION,
+    STAY_PREFIX,
     ChunkIds,
+    StayPiece,
     digest_record,
     digest_values,
     make_referent,
+    make_stay_key,
 )
 from mkdocs_markstay.passages import Sizes, split_passages
 from mkdocs_markstay.sections import TEXT_VERSION
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mkdocs_markstay.passages import Passage
-    from mkdocs_markstay.sections import Section
+    from mkdocs_markstay.sections import Section, Stay
 
 Record = dict[str, Any]
 
@@ -151,7 +155,7 @@ def write_page(
             for position, passage in enumerate(passages):
                 texts.append(writer.write_passage(position, passage, chunk_ids))
     return PageText(
-        writer.write_page(),
+        writer.write_page(sections[0].stay if sections else None),
         ",\n".join(section_texts),
         ",\n".join([text[0] for text in texts]),
         "".join([text[1] for text in texts]),
@@ -191,8 +195,15 @@ def flatten(
         "publication": publication.name,
         "version": publication.version or "",
         "blocks": [
-            {"stay": block["stay"] or "", "digest": block["digest"]} for block in passage["blocks"]
+            {
+                "stay": block["stay"] or "",
+                "digest": block["digest"],
+                "body_hash": block.get("body_hash", ""),
+                "referent": block.get("referent", ""),
+            }
+            for block in passage["blocks"]
         ],
+        "stay_key": passage.get("stay_key", ""),
     }
     flat["record_digest"] = digest_record(flat)
     return flat
@@ -200,6 +211,11 @@ def flatten(
 
 def _base(publication: Publication) -> str:
     return publication.site_url.rstrip("/") + "/" if publication.site_url else ""
+
+
+def _write_stay(stay: Stay | None) -> str:
+    """Write the marker of a heading."""
+    return f',"stay":{quoted(stay.id)},"body_hash":"{stay.body_hash}"' if stay else ""
 
 
 class _Writer:
@@ -216,8 +232,10 @@ class _Writer:
         self.base = _base(publication)
         self.page_url = quoted(self.base + page.url)
         self.publication, self.version = quoted(publication.name), quoted(publication.version or "")
+        # By the id of a marker: how many records of its block there are so far.
+        self.pieces: Counter[str] = Counter()
 
-    def write_page(self) -> str:
+    def write_page(self, stay: Stay | None) -> str:
         content = f',"content":{quoted(self.page.content)}' if self.page.content else ""
         former = list(self.page.former_urls)
         return (
@@ -226,7 +244,7 @@ class _Writer:
             f'"generated":{_BOOLEANS[self.page.generated]},'
             f'"furniture":{to_json(list(self.page.furniture))}{content}'
             f"{_UNKNOWN if self.page.unknown else ''}"
-            f"{_FORMER + to_json(former) if former else ''}}}"
+            f"{_FORMER + to_json(former) if former else ''}{_write_stay(stay)}}}"
         )
 
     def enter(self, section: Section, path: tuple[str, ...], referent: str) -> None:
@@ -242,6 +260,7 @@ class _Writer:
         self.generated = _BOOLEANS[page.generated or not written]
         self.line = page.lines.get(section_id, 1)
         self.aliases = to_json(list(page.aliases.get(section_id, ())))
+        self.stay = _write_stay(section.stay)
         # Around `kinds` and `position`: the values of `digest_record`, sorted by their keys.
         self.before = f'{{"generated":{self.generated},"kinds":'
         self.between = (
@@ -268,7 +287,7 @@ class _Writer:
             f'"section_id":{self.section_id},"lang":{self.language},"title":{self.title},'
             f'"path":{self.path},"level":{self.level},"url":{self.relative_url},'
             f'"source":{self.source},"line":{self.line},"aliases":{self.aliases},'
-            f'"generated":{self.generated}}}'
+            f'"generated":{self.generated}{self.stay}}}'
         )
 
     def write_passage(
@@ -285,18 +304,44 @@ class _Writer:
         escaped = quoted(text)
         start = f'{{"chunk_id":"{chunk_id}","referent":{self.referent}'
         digested = f'"text_digest":"sha256:{digest}","record_digest":"{record_digest}"'
-        ends = [f'"digest":"sha256:{block}"}}' for block in digests]
-        blocks = ",".join(['{"stay":null,' + end for end in ends])
-        line_blocks = ",".join(['{"stay":"",' + end for end in ends])
+        blocks, line_blocks, stay_key = self.write_blocks(passage, digests)
+        key = f',"stay_key":"{stay_key}"' if stay_key else ""
         record = (
             f'{start},"lang":{self.language},"position":{position},"kinds":{kinds},'
-            f'"text":{escaped},{digested},"blocks":[{blocks}]}}'
+            f'"text":{escaped},{digested},"blocks":[{blocks}]{key}}}'
         )
         line = (
             f'{start},"position":{position},"text":{escaped},{digested},"kinds":{kinds},'
-            f'{self.shared},"blocks":[{line_blocks}]}}\n'
+            f'{self.shared},"blocks":[{line_blocks}],"stay_key":"{stay_key}"}}\n'
         )
         return record, line, f"{chunk_id} {record_digest}\n"
+
+    def write_blocks(self, passage: Passage, digests: Sequence[str]) -> tuple[str, str, str]:
+        """Write the blocks of a passage, short and for its line, and give its `stay_key`."""
+        written, lines = [], []
+        members: list[StayPiece] | None = []
+        for block, digest in zip(passage.blocks, digests, strict=True):
+            end = f'"digest":"sha256:{digest}"'
+            for stay in block.stays or (None,):
+                if stay is None:
+                    written.append(f'{{"stay":null,{end}}}')
+                    lines.append(f'{{"stay":"",{end},"body_hash":"","referent":""}}')
+                    members = None
+                    continue
+                referent = ""
+                if stay.anchored:
+                    referent = make_referent(self.page.page_id, STAY_PREFIX + stay.id)
+                rest = f'{{"stay":{quoted(stay.id)},{end},"body_hash":"{stay.body_hash}"'
+                written.append(
+                    f'{rest},"referent":{quoted(referent)}}}' if referent else f"{rest}}}"
+                )
+                lines.append(f'{rest},"referent":{quoted(referent)}}}')
+                piece = self.pieces[stay.id]
+                self.pieces[stay.id] += 1
+                if members is not None:
+                    members.append(StayPiece(stay.id, stay.body_hash, piece))
+        key = make_stay_key(members) if members else ""
+        return ",".join(written), ",".join(lines), key
 
 
 @lru_cache(maxsize=1024)

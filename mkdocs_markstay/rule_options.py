@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pathspec.gitignore import GitIgnoreSpec
 
-from mkdocs_markstay.checks import Rules
+from mkdocs_markstay.checks import STAYS, Rules
 from mkdocs_markstay.findings import CODES, LEVELS
+from mkdocs_markstay.stays import SEGMENTATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 Patterns = GitIgnoreSpec
 """Patterns as in `.gitignore`: ``match_file`` takes a path relative to the docs folder."""
@@ -63,6 +65,14 @@ def read_switch(value: Any) -> bool:
     return value
 
 
+def read_choice(value: Any, choices: Sequence[str]) -> str:
+    """Read one of some words. YAML reads `off` as false if it is not in quotes."""
+    word = "off" if value is False else value
+    if word not in choices:
+        raise OptionError(f"Expected one of {', '.join(choices)}, not {value!r}")
+    return str(word)
+
+
 def read_severities(value: Any) -> dict[str, str]:
     """Read a mapping of finding codes to levels."""
     if not isinstance(value, dict):
@@ -84,18 +94,35 @@ class RuleOptions:
     exclude: Patterns = field(default_factory=lambda: read_patterns([]))
     enforce_generated: bool = False
     findings: Mapping[str, str] = field(default_factory=dict)
+    stays: str = Rules.stays
+    stay_blocks: str = Rules.stay_blocks
+    stay_anchors: bool = Rules.stay_anchors
+    keep_markers: bool = Rules.keep_markers
 
     def make_rules(self, stamp: str) -> Rules:
         """Make the rules of a site; ``stamp`` is the command that writes ids into its files."""
-        return Rules(self.levels, self.id_pattern, self.enforce_generated, stamp)
+        return Rules(
+            self.levels,
+            self.id_pattern,
+            self.enforce_generated,
+            stamp,
+            self.stays,
+            self.stay_blocks,
+            self.stay_anchors,
+            self.keep_markers,
+        )
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Any], Any]] = {
     "levels": read_levels,
     "id_pattern": read_pattern,
     "exclude": read_patterns,
     "enforce_generated": read_switch,
     "findings": read_severities,
+    "stays": partial(read_choice, choices=STAYS),
+    "stay_blocks": partial(read_choice, choices=SEGMENTATIONS),
+    "stay_anchors": read_switch,
+    "keep_markers": read_switch,
 }
 
 

@@ -1,0 +1,296 @@
+"""The markers of one page: bound to what is rendered, with anchors there, and checked."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from mkdocs_markstay.checks import find_ids
+from mkdocs_markstay.extract_lexbor import extract_marked
+from mkdocs_markstay.findings import Finding
+from mkdocs_markstay.headings import Place
+from mkdocs_markstay.identity import STAY_PREFIX
+from mkdocs_markstay.includes import find_directives, find_files
+from mkdocs_markstay.page_report import StayPlace
+from mkdocs_markstay.sectionids import show
+from mkdocs_markstay.sections import Stay
+from mkdocs_markstay.stay_binding import REPEATED, TWO_MARKERS, Binding, bind
+from mkdocs_markstay.stays import MarkedText, has_markers, read_markers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mkdocs_markstay.checks import Rules
+    from mkdocs_markstay.conversion import Conversion
+    from mkdocs_markstay.marks import BuildingMarks
+    from mkdocs_markstay.page_report import PageReport
+    from mkdocs_markstay.page_source import Source
+    from mkdocs_markstay.stay_tokens import Provenance
+    from mkdocs_markstay.stays import Marker, Problem
+
+_ID = re.compile(r"""\sid\s*=""", re.IGNORECASE)
+_HEADING = re.compile(r"h[1-6]", re.IGNORECASE)
+# In these, an element for a further anchor could not stand.
+_NO_SPANS = frozenset(("ul", "ol", "dl", "table", "tr"))
+_QUOTED = 60
+
+
+class RenderedStays(NamedTuple):
+    """What came of the markers of a page: the blocks they were found in, and their binding."""
+
+    made: Provenance
+    binding: Binding
+
+
+def bind_page(
+    html: str,
+    marks: BuildingMarks,
+    conversion: Conversion,
+    furniture: Sequence[str],
+    rules: Rules,
+) -> tuple[str, RenderedStays | None]:
+    """Bind the markers of a page to its HTML, ``marks`` still in it.
+
+    Returns the HTML with what is to be published of the markers.
+    """
+    made = conversion.stays
+    if made is None:
+        return html, None
+    slugs = _find_slugs(html, marks, conversion)
+    region = html.encode("utf-8", "xmlcharrefreplace").decode()
+    page = extract_marked(region, set(find_ids(html)) - slugs, furniture, marks.block)
+    binding = bind(made, page)
+    if rules.stay_anchors or rules.keep_markers:
+        html, anchored = _write_anchors(html, marks.block, binding, rules)
+        binding = replace(binding, anchored=frozenset(anchored))
+    return html, RenderedStays(made, binding)
+
+
+def _find_slugs(html: str, marks: BuildingMarks, conversion: Conversion) -> set[str]:
+    """Find the ids of headings that are made of their texts."""
+    slugs = set()
+    for match in re.finditer(r"<h[1-6]\b([^>]*)>", html):
+        number = marks.find_number(match[1])
+        if number is not None and not conversion.headings[number].explicit:
+            slugs.update(find_ids(match[0]))
+    return slugs
+
+
+def _write_anchors(html: str, mark: str, binding: Binding, rules: Rules) -> tuple[str, list[str]]:
+    """Put anchors, and markers that are kept, at their elements; give the ids that have one."""
+    anchored: list[str] = []
+    pattern = re.compile(
+        rf"""<([A-Za-z][\w-]*)((?:[^<>"']|"[^"]*"|'[^']*')*?)\s{mark}="(\d+)"((?:[^<>"']|"[^"]*"|'[^']*')*)>"""
+    )
+
+    def write(match: re.Match[str]) -> str:
+        markers = binding.places.get(int(match[3]))
+        if not markers:
+            return match[0]
+        name, before, number, after = match.groups()
+        inner = "".join(marker.raw for marker in markers) if rules.keep_markers else ""
+        if not rules.stay_anchors:
+            return match[0] + inner
+        ids = [marker.id for marker in markers]
+        anchor = ""
+        if not (_ID.search(before) or _ID.search(after) or _HEADING.fullmatch(name)):
+            anchored.append(ids[0])
+            anchor = f' id="{STAY_PREFIX}{ids.pop(0)}"'
+        if name.lower() not in _NO_SPANS:
+            anchored.extend(ids)
+            spans = (f'<span id="{STAY_PREFIX}{escape(each)}"></span>' for each in ids)
+            inner = "".join(spans) + inner
+        return f'<{name}{before} {mark}="{number}"{anchor}{after}>{inner}'
+
+    return pattern.sub(write, html), anchored
+
+
+@dataclass
+class SourceStays:
+    """What the sources of a page say of its markers.
+
+    ``places`` are their lines, by id, ``hashes`` markstay's hashes of their blocks.
+    """
+
+    places: dict[str, Place] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def read_source_stays(
+    source: Source, rendered: RenderedStays | None, rules: Rules, *, secret: bool
+) -> SourceStays:
+    """Read the markers in the file of a page, and in those that it includes.
+
+    ``secret``: nothing of the page may be repeated.
+    """
+    return _Reader(source, rendered, rules, secret=secret).read()
+
+
+class _Reader:
+    def __init__(
+        self, source: Source, rendered: RenderedStays | None, rules: Rules, *, secret: bool
+    ) -> None:
+        self.source = source
+        self.rendered = rendered
+        self.rules = rules
+        self.secret = secret
+        self.result = SourceStays()
+        # Lines of blocks without markers, by hash, to be given one after the other.
+        self.bare: dict[str, list[Place]] = defaultdict(list)
+
+    def read(self) -> SourceStays:
+        rendered = self.rendered
+        body = self.source.body
+        same = rendered is not None and _same_lines(rendered.made.lines, body)
+        text = rendered.made.text if rendered is not None and same else None
+        if text is None and has_markers(body):
+            text = read_markers(body, self.rules.stay_blocks)
+        self.take(text or MarkedText(), self.source.path, self.source.offset, None)
+        if rendered is None:
+            return self.result
+        if not same:
+            self.read_included(rendered)
+        self.check_rendered(rendered)
+        return self.result
+
+    def take(self, text: MarkedText, path: str, offset: int, via: Place | None) -> None:
+        """Take what a file has; ``offset`` lines stand before the text."""
+        for block in text.blocks:
+            for marker in block.markers:
+                self.note(marker, block.body_hash, path, offset, via)
+            for child in block.children:
+                self.note(child.marker, child.body_hash, path, offset, via)
+            if not block.markers:
+                self.bare[block.body_hash].append(Place(path, block.first + offset, via))
+        for problem in text.problems:
+            self.tell(problem, Place(path, problem.line + offset, via))
+
+    def note(
+        self, marker: Marker, body_hash: str, path: str, offset: int, via: Place | None
+    ) -> None:
+        self.result.places.setdefault(marker.id, Place(path, marker.line + offset, via))
+        self.result.hashes.setdefault(marker.id, body_hash)
+
+    def tell(self, problem: Problem, place: Place) -> None:
+        message = problem.message
+        if self.secret and problem.code == "stay-malformed":
+            message = "there is something like a marker that is none. Write: <!-- stay:ID -->"
+        elif problem.code == "stay-drift":
+            message += self.repair("--refresh", place, "If it still is the same block")
+        elif problem.code == "stay-duplicate":
+            message += self.repair("--repair", place, "If this is a copy")
+        self.add(place, problem.code, message)
+
+    def repair(self, option: str, place: Place, condition: str) -> str:
+        if not self.rules.stamp:
+            return ""
+        return f". {condition}, run: {self.rules.stamp} --stays {option} {place.path} --write"
+
+    def add(self, place: Place, code: str, message: str) -> None:
+        via = str(place.via or "")
+        self.result.findings.append(Finding(place.path, place.line, code, message, via=via))
+
+    def read_included(self, rendered: RenderedStays) -> None:
+        """Read the files that text comes from which is not in the page's own."""
+        missing = {marker.id for marker in rendered.made.text.markers()}
+        missing -= self.result.places.keys()
+        if not missing and self.rules.stays != "required":
+            return
+        for directive in find_directives(self.source.body.split("\n")):
+            via = Place(self.source.path, directive.line + self.source.offset + 1)
+            for file in find_files(directive, self.source.roots):
+                try:
+                    text = file.read_text(encoding="utf-8-sig")
+                except (OSError, ValueError):
+                    continue
+                if has_markers(text) or self.rules.stays == "required":
+                    read = read_markers(text, self.rules.stay_blocks)
+                    self.take(read, self.source.show(file), 0, via)
+
+    def check_rendered(self, rendered: RenderedStays) -> None:
+        """Tell what became of the markers, as far as that is not as it should be."""
+        told = {(f.code, f.path, f.line) for f in self.result.findings}
+        made, binding = rendered
+        for marker, reason in binding.unbound:
+            place = self.result.places.get(marker.id) or Place(self.source.path, 1)
+            if reason == TWO_MARKERS or (
+                reason == REPEATED and any(code == "stay-duplicate" for code, _, _ in told)
+            ):
+                continue
+            if reason == REPEATED:
+                message = (
+                    f"the marker stay:{marker.id} is more than once in the page, and so on no"
+                    " block. Include the file once, or give one of the blocks another id"
+                )
+                self.add(place, "stay-duplicate", message)
+                told.add(("stay-duplicate", place.path, place.line))
+            else:
+                message = f"the marker stay:{marker.id} is bound to nothing: {reason}"
+                self.add(place, "stay-unbound", message)
+        if self.rules.stays == "required":
+            for number in binding.missing:
+                self.add_missing(made, number)
+
+    def add_missing(self, made: Provenance, number: int) -> None:
+        block = made.text.blocks[number]
+        places = self.bare.get(block.body_hash)
+        place = places.pop(0) if places else Place(self.source.path, self.source.offset + 1)
+        words = " ".join(made.content(number).split())
+        name = "a block" if self.secret else f"the block {show(words[:_QUOTED])}"
+        message = f"{name} has no marker. Write one below it"
+        if self.rules.stamp:
+            message += f", or run: {self.rules.stamp} --stays {place.path} --write"
+        self.add(place, "stay-missing", message)
+
+
+def _same_lines(lines: Sequence[str], body: str) -> bool:
+    return "\n".join(lines).rstrip() == body.rstrip()
+
+
+def complete(report: PageReport, source: SourceStays, binding: Binding) -> PageReport:
+    """Note the markers that are bound in the report of their page, with hashes of its sources."""
+
+    def finish(stay: Stay | None) -> Stay | None:
+        if stay is None:
+            return None
+        body_hash = source.hashes.get(stay.id, stay.body_hash)
+        return Stay(stay.id, body_hash, stay.id in binding.anchored)
+
+    blocks = [each._replace(stays=tuple(map(finish, each.stays))) for each in binding.blocks]
+    headings = {key: finish(stay) for key, stay in binding.sections.items()}
+    ids = {stay.id for block in blocks for stay in block.stays if stay}
+    ids |= {stay.id for stay in headings.values() if stay}
+    stays = {}
+    for stay_id in sorted(ids):
+        place = source.places.get(stay_id)
+        path, line = (place.path, place.line) if place else (report.path, 1)
+        stays[stay_id] = StayPlace(path, line, stay_id in binding.anchored)
+    return replace(
+        report,
+        stays=stays,
+        bound=tuple(blocks),
+        stay_headings={key: stay for key, stay in headings.items() if stay},
+    )
+
+
+def check_anchors_unique(
+    content: str, places: Mapping[str, Place], anchored: frozenset[str]
+) -> Iterator[Finding]:
+    """Find anchors of blocks that another element of the page has, too."""
+    if not anchored:
+        return
+    counts: dict[str, int] = defaultdict(int)
+    for each in find_ids(content):
+        counts[each] += 1
+    for stay_id in sorted(anchored):
+        if counts[STAY_PREFIX + stay_id] > 1 and stay_id in places:
+            place = places[stay_id]
+            message = (
+                f"{show(STAY_PREFIX + stay_id)}, the anchor of the marker stay:{stay_id}, is also the id"
+                " of another element of the page. Give the marker or the element another id"
+            )
+            yield Finding(place.path, place.line, "id-taken", message, via=str(place.via or ""))

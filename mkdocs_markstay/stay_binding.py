@@ -1,0 +1,373 @@
+"""Binding the blocks of a page's source to the blocks that are published.
+
+The rules are in ``docs/stays.md``. What became of a block is known by the elements that its
+lines went to. Only for blocks that have no line to be followed (code, raw HTML), the
+place between their neighbours says it, and only if there is one way to read it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from mkdocs_markstay.page_report import BoundBlock
+from mkdocs_markstay.sections import Stay
+from mkdocs_markstay.stay_tokens import FRAME, FRAME_END, NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mkdocs_markstay.extract_lexbor import ReadPage
+    from mkdocs_markstay.sections import Block, Section
+    from mkdocs_markstay.stay_tokens import Provenance
+    from mkdocs_markstay.stays import Marker
+
+
+class Unbound(NamedTuple):
+    """A marker of a page that belongs to nothing that is published, and why."""
+
+    marker: Marker
+    reason: str
+
+
+@dataclass
+class Binding:
+    """The markers of a page, and what they are bound to.
+
+    ``blocks`` are those of the content in the order of its sections, ``sections`` maps section
+    ids, "" for the page, to the markers of their headings. ``places`` maps the numbers of marked
+    elements to the markers that are theirs, whose anchors belong there; ``anchored`` are the ids
+    of those that have one. ``missing`` are the numbers of the source's blocks that have become
+    text and have no marker.
+    """
+
+    blocks: list[BoundBlock] = field(default_factory=list)
+    sections: dict[str, Stay] = field(default_factory=dict)
+    places: dict[int, list[Marker]] = field(default_factory=dict)
+    unbound: list[Unbound] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    anchored: frozenset[str] = frozenset()
+
+
+SPANS = "it stands on parts of more than one section"
+NOTHING_SHOWN = "nothing of its block is in the published page"
+AMBIGUOUS = "which of the published blocks is its own cannot be told"
+TWO_MARKERS = "its block has more than one marker"
+REPEATED = "it is there more than once"
+
+
+def bind(made: Provenance, page: ReadPage) -> Binding:
+    """Bind the blocks of a source to those of the page that it became."""
+    return _Binder(made, page).bind()
+
+
+def digest_block(text: str) -> str:
+    """Give the digest by which a block is known again."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+class _Binder:
+    def __init__(self, made: Provenance, page: ReadPage) -> None:
+        self.made = made
+        self.page = page
+        self.sources = made.text.blocks
+        # By the number of a block of the source: the published blocks, in order.
+        self.became: dict[int, list[int]] = {}
+        self.titled: dict[int, Section] = {}
+        self.spans: set[int] = set()
+        self.parts: dict[int, int] = {}
+        self.carriers: dict[int, int] = {}
+        self.reasons: dict[int, str] = {}
+        self.free: list[int] = []
+        self.sharing: dict[int, list[int]] = defaultdict(list)
+
+    def bind(self) -> Binding:
+        self.follow_elements()
+        self.fill_gaps()
+        self.note_sharing()
+        return self.put_together()
+
+    # -- what the lines of a block went to
+
+    def follow_elements(self) -> None:
+        went: dict[int, list[int]] = defaultdict(list)
+        titled: dict[int, list[Section]] = defaultdict(list)
+        for element, numbers in sorted(self.made.carried.items()):
+            for number in numbers:
+                if element in self.page.headings:
+                    titled[number].append(self.page.headings[element])
+                    self.carriers.setdefault(number, element)
+                elif len(self.page.within.get(element, ())) == 1:
+                    went[number] += self.page.within[element]
+                    self.carriers.setdefault(number, element)
+        blocks = self.page.blocks
+        for number in {*went, *titled}:
+            places = went[number]
+            if number >= len(self.sources):
+                if places:
+                    self.parts[number] = places[0]
+                continue
+            sections = {id(blocks[place][0]) for place in places}
+            sections |= {id(section) for section in titled[number]}
+            if len(sections) > 1:
+                self.spans.add(number)
+            elif not places:
+                self.titled[number] = titled[number][0]
+            else:
+                self.became[number] = list(range(min(places), max(places) + 1))
+
+    # -- what has no lines of its own
+
+    def fill_gaps(self) -> None:
+        blocks = self.page.blocks
+        taken = {place for places in self.became.values() for place in places}
+        starts: dict[int, int] = {}
+        for place, (section, _) in enumerate(blocks):
+            starts.setdefault(id(section), place)
+        self.free = [
+            place
+            for place, (_, block) in enumerate(blocks)
+            if place not in taken and not block.lead and block.kind != "footnote"
+        ]
+        waiting: list[int] = []
+        before = -1.0
+        for number in range(len(self.sources)):
+            span = self.find_span(number, starts)
+            if span is None:
+                if number not in self.spans and self.made.roles[number] != NOTHING:
+                    waiting.append(number)
+                continue
+            self.fill(waiting, before, span[0])
+            waiting, before = [], span[1]
+        self.fill(waiting, before, float(len(blocks)))
+        self.join_frames()
+
+    def find_span(self, number: int, starts: Mapping[int, int]) -> tuple[float, float] | None:
+        """Give between which published blocks a block is: before the first, after the last."""
+        places = self.became.get(number)
+        if places:
+            if self.page.blocks[places[0]][1].kind == "footnote":
+                return None
+            return float(places[0]), float(places[-1])
+        section = self.titled.get(number)
+        if section is None or id(section) not in starts:
+            return None
+        edge = starts[id(section)] - 0.5
+        return edge, edge
+
+    def fill(self, waiting: list[int], before: float, after: float) -> None:
+        """Bind blocks that stand between two others, if there is one way to do it."""
+        frames = [n for n in waiting if self.made.roles[n] in (FRAME, FRAME_END)]
+        rest = [n for n in waiting if n not in frames]
+        if not rest:
+            return
+        if before == after:  # all of it is in one published block
+            for number in rest:
+                self.became[number] = [int(before)]
+            return
+        gap = [place for place in self.free if before < place < after]
+        units = self.join_fences(rest)
+        if len(units) != len(gap) and before >= 0 and before == int(before):
+            inner = [unit for unit in units if self.made.content(unit[0])[:1] in (" ", "\t")]
+            if len(units) - len(inner) == len(gap) or not gap:
+                for number in (number for unit in inner for number in unit):
+                    self.became[number] = [int(before)]
+                units = [unit for unit in units if unit not in inner]
+        if len(units) == len(gap):
+            for unit, place in zip(units, gap, strict=True):
+                self.became.update((number, [place]) for number in unit)
+        elif len(units) == 1 and gap and len({id(self.page.blocks[p][0]) for p in gap}) == 1:
+            self.became.update((number, gap) for number in units[0])
+        else:
+            reason = AMBIGUOUS if gap else NOTHING_SHOWN
+            self.reasons.update((number, reason) for unit in units for number in unit)
+
+    def join_fences(self, numbers: Sequence[int]) -> list[list[int]]:
+        """Join the blocks of the source that are parts of one fence, with empty lines in it."""
+        code = self.made.text.code
+        units: list[list[int]] = []
+        last = 0
+        for number in numbers:
+            block = self.sources[number]
+            if units and all(line in code for line in range(last, block.first + 1)):
+                units[-1].append(number)
+            else:
+                units.append([number])
+            last = block.last
+        return units
+
+    def join_frames(self) -> None:
+        """What begins something belongs to what comes next, what ends it to what was before."""
+        roles = self.made.roles
+        previous: list[int] = []
+        for number, role in enumerate(roles):
+            if role == FRAME_END and number not in self.became and previous:
+                self.became[number] = previous[-1:]
+            previous = self.became.get(number, previous)
+        following: list[int] = []
+        for number in range(len(roles) - 1, -1, -1):
+            if roles[number] == FRAME and number not in self.became and following:
+                self.became[number] = following[:1]
+            following = self.became.get(number, following)
+
+    # -- the result
+
+    def put_together(self) -> Binding:
+        binding = Binding()
+        ids: dict[str, int] = defaultdict(int)
+        for each in self.made.text.markers():
+            ids[each.id] += 1
+        repeated = {name for name, count in ids.items() if count > 1}
+        entries: dict[int, list[tuple[int, Stay | None]]] = defaultdict(list)
+        for number, block in enumerate(self.sources):
+            marker = self.choose(number, repeated, binding)
+            stay = Stay(marker.id, block.body_hash) if marker is not None else None
+            frame = self.made.roles[number] in (FRAME, FRAME_END)
+            places = self.became.get(number, [])
+            section = self.titled.get(number)
+            if marker is not None and not places and section is not None:
+                binding.sections[section.section_id] = Stay(marker.id, block.body_hash)
+                self.put(binding, self.carriers[number], marker)
+                continue
+            for place in places:
+                if stay is not None or not frame:
+                    entries[place].append((number, stay))
+            if marker is not None and places:
+                self.put(binding, self.find_element(number, places[0]), marker)
+            elif places and not block.markers and not frame:
+                binding.missing.append(number)
+            if marker is not None and not places:
+                binding.unbound.append(Unbound(marker, self.why(number)))
+        self.bind_parts(binding, entries, repeated)
+        self.list_blocks(binding, entries)
+        return binding
+
+    def choose(self, number: int, repeated: set[str], binding: Binding) -> Marker | None:
+        """Give the marker of a block of the source, if it has one and that is the only one."""
+        markers = self.sources[number].markers
+        names = {marker.id for marker in markers}
+        if len(names) == 1 and not names & repeated:
+            return markers[0]
+        reason = REPEATED if len(names) == 1 else TWO_MARKERS
+        binding.unbound += [Unbound(marker, reason) for marker in markers]
+        return None
+
+    def why(self, number: int) -> str:
+        if number in self.spans:
+            return SPANS
+        return self.reasons.get(number, NOTHING_SHOWN)
+
+    def note_sharing(self) -> None:
+        """Note with each published block the blocks of the source that it is made of."""
+        for number, places in sorted(self.became.items()):
+            for place in places:
+                self.sharing[place].append(number)
+
+    def find_element(self, number: int, place: int) -> int | None:
+        """Find the element for an anchor: all of a published block, or what a part of it is."""
+        if self.sharing[place] != [number] and number in self.carriers:
+            return self.carriers[number]
+        return self.page.elements.get(place, self.carriers.get(number))
+
+    def put(self, binding: Binding, element: int | None, marker: Marker) -> None:
+        if element is not None:
+            binding.places.setdefault(element, []).append(marker)
+
+    def bind_parts(
+        self,
+        binding: Binding,
+        entries: dict[int, list[tuple[int, Stay | None]]],
+        repeated: set[str],
+    ) -> None:
+        """Bind the markers of items and rows: they come after that of the block itself."""
+        hashes = {
+            child.marker: child.body_hash for block in self.sources for child in block.children
+        }
+        for offset, marker in enumerate(self.made.parts):
+            number = len(self.sources) + offset
+            if not hashes[marker]:  # which is told where the source is read
+                continue
+            if marker.id in repeated:
+                binding.unbound.append(Unbound(marker, REPEATED))
+            elif number not in self.parts:
+                binding.unbound.append(Unbound(marker, NOTHING_SHOWN))
+            else:
+                place = self.parts[number]
+                entries[place].append((number, Stay(marker.id, hashes[marker])))
+                self.put(binding, self.carriers[number], marker)
+
+    def list_blocks(
+        self, binding: Binding, entries: Mapping[int, list[tuple[int, Stay | None]]]
+    ) -> None:
+        """List the published blocks by section, as they will be read again."""
+        stays: dict[int, tuple[Stay | None, ...]] = {}
+        following: tuple[Stay | None, ...] = ()
+        for place in range(len(self.page.blocks) - 1, -1, -1):
+            _, block = self.page.blocks[place]
+            own = _shorten(stay for _, stay in entries.get(place, ()))
+            if block.lead and not entries.get(place):
+                own = following
+            stays[id(block)] = following = own
+        for section in self.page.sections:
+            for block in section.blocks:
+                bound = tuple(stays.get(id(block), ()))
+                binding.blocks.append(BoundBlock(block.kind, digest_block(block.text), bound))
+
+
+def _shorten(stays: Iterable[Stay | None]) -> tuple[Stay | None, ...]:
+    """Leave out all but the first of blocks without markers that follow each other."""
+    kept: list[Stay | None] = []
+    for stay in stays:
+        if stay is not None or not kept or kept[-1] is not None:
+            kept.append(stay)
+    return tuple(kept) if any(kept) else ()
+
+
+def attach(
+    sections: Sequence[Section], bound: Sequence[BoundBlock], headings: Mapping[str, Stay]
+) -> list[str]:
+    """Give the blocks of a published page their markers; returns the ids that found no place.
+
+    Another plugin may have changed blocks since they were bound: these are known by their
+    place among the others if their number is still the same.
+    """
+    for section in sections:
+        section.stay = headings.get(section.section_id)
+    places = [(section, number) for section in sections for number in range(len(section.blocks))]
+    now = [_key(section.blocks[number]) for section, number in places]
+    then = [(block.kind, block.digest) for block in bound]
+    lost: list[str] = []
+    for old, new in _pair(then, now):
+        stays = bound[old].stays
+        if new is None:
+            lost += [stay.id for stay in stays if stay]
+        elif stays:
+            section, number = places[new]
+            block: Block = section.blocks[number]
+            section.blocks[number] = block._replace(stays=stays)
+    present = {section.section_id for section in sections}
+    return lost + [stay.id for section_id, stay in headings.items() if section_id not in present]
+
+
+def _key(block: Block) -> tuple[str, str]:
+    return block.kind, digest_block(block.text)
+
+
+def _pair(
+    then: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]
+) -> Iterable[tuple[int, int | None]]:
+    """Pair the blocks of then with those of now, None where that cannot be told."""
+    if list(then) == list(now):
+        return [(number, number) for number in range(len(then))]
+    from difflib import SequenceMatcher  # noqa: PLC0415 (for the few pages that were changed)
+
+    pairs: list[tuple[int, int | None]] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
+        kinds = [kind for kind, _ in then[i1:i2]], [kind for kind, _ in now[j1:j2]]
+        if tag == "equal" or kinds[0] == kinds[1]:
+            pairs += zip(range(i1, i2), range(j1, j2), strict=True)
+        else:
+            pairs += [(number, None) for number in range(i1, i2)]
+    return pairs

@@ -1,0 +1,371 @@
+"""The markers of a Markdown text: the blocks that they are on, and what is wrong with them.
+
+A marker is a comment after a block, `<!-- stay:8f24 hash=sha256:7a9c -->`. What one looks
+like, where a block ends, how it is hashed: all of that is markstay's. Only the walk over a text
+is done here, once and by offsets, so that its time grows with the length of the text; that
+it finds what markstay's own `parse_document` and `lint_document` find is held by tests.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import markstay
+
+from mkdocs_markstay.locate import find_code_lines
+from mkdocs_markstay.sectionids import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SEGMENTATIONS = ("blank-line", "commonmark")
+"""What a block of the source is: a run of lines without a blank one, or a node of CommonMark."""
+
+_OPENING = re.compile(r"(?:<!--|\{/\*)[ \t]*stay:")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+# White space as markstay knows it.
+_SPACE = " \t\f\v"
+# Lines that own what is indented below them.
+_OWNER = re.compile(
+    r"[ \t>]{0,3}(?:(?:[-*+:]|[0-9]{1,9}[.)])[ \t]|!!!|\?\?\?|===|\[\^[^\]]+\]:|///|:::)"
+)
+_CODE_INDENT = 4
+# What is longer is no marker.
+_LONGEST = 2000
+_QUOTED, _NAMED = 80, 5
+_HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
+# Characters that are given to markstay's parser at once.
+_PIECE = 10_000
+
+_SHOWN = (
+    "readers see this marker, because it stands in code, and markstay takes it for the one of a"
+    " block (stay:{}). Put the code into a fence that is not indented"
+)
+_MALFORMED = (
+    "{} begins like a marker and is none. Write: <!-- stay:ID --> with an ID of letters,"
+    " digits, - and _, or remove it"
+)
+_ORPHAN = "the marker stay:{} stands before any block. Move it below its block, or remove it"
+_DRIFT = "the block of stay:{} is not the one that its hash was made of"
+_NO_CHILD = (
+    "the marker stay:{} has a subhash, and stands on no item of a list and no row of a table that"
+    " markstay knows"
+)
+
+
+class Marker(NamedTuple):
+    """A marker in a text: its id, and where it begins (a line from 1, a column from 0).
+
+    ``raw`` is the comment as it is written, ``hash`` what it says of its block's hash, or
+    None. ``child``: it is on an item of a list or a row of a table, not on the block that
+    these are in.
+    """
+
+    id: str
+    line: int
+    column: int
+    raw: str
+    hash: str | None = None
+    child: bool = False
+
+
+class Child(NamedTuple):
+    """A marker of a part of a block, and the hash of the part, "" if markstay finds none."""
+
+    marker: Marker
+    body_hash: str
+
+
+class SourceBlock(NamedTuple):
+    """A block of a text: its first and its last line (from 1), markers left out.
+
+    ``body_hash`` is markstay's, as `sha256:` and 64 hex digits.
+    """
+
+    first: int
+    last: int
+    body_hash: str
+    markers: tuple[Marker, ...] = ()
+    children: tuple[Child, ...] = ()
+
+
+class Problem(NamedTuple):
+    """What is wrong in a line (from 1): the code of the finding, the id, and words."""
+
+    line: int
+    code: str
+    id: str
+    message: str
+
+
+@dataclass
+class MarkedText:
+    """The blocks of a text, in order, and what is wrong with its markers.
+
+    ``orphans`` are markers before any block. ``code`` are the lines of fenced code, as
+    Python-Markdown sees it.
+    """
+
+    blocks: list[SourceBlock] = field(default_factory=list)
+    orphans: list[Marker] = field(default_factory=list)
+    code: frozenset[int] = frozenset()
+    problems: list[Problem] = field(default_factory=list)
+
+    def markers(self) -> Iterator[Marker]:
+        """Give all markers, those of parts after those of the block."""
+        yield from self.orphans
+        for block in self.blocks:
+            yield from block.markers
+            yield from (child.marker for child in block.children)
+
+
+def has_markers(text: str) -> bool:
+    """Whether a text has anything that looks like a marker."""
+    return "stay:" in text and _OPENING.search(text) is not None
+
+
+def read_markers(text: str, segmentation: str = SEGMENTATIONS[0]) -> MarkedText:
+    """Read the blocks and markers of a Markdown text.
+
+    It has line feeds as its only line ends, and no front matter: empty lines in its place.
+    """
+    return _Reader(text, segmentation).read()
+
+
+class _Found(NamedTuple):
+    """A marker, and its place in the text."""
+
+    start: int
+    end: int
+    marker: Marker
+
+
+class _Reader:
+    def __init__(self, text: str, segmentation: str) -> None:
+        self.text = text
+        self.segmentation = segmentation
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.read_text = MarkedText()
+        in_code = find_code_lines(self.lines)
+        self.read_text.code = frozenset(number + 1 for number in in_code)
+        self.found: list[_Found] = []
+        self.hashes: dict[tuple[str, int], str] = {}
+
+    def read(self) -> MarkedText:
+        read = self.read_text
+        chunks = self.segment()
+        if has_markers(self.text):
+            self.find_markers([(first, first + text.count("\n")) for first, text in chunks])
+        if any(found.marker.child for found in self.found):
+            self.hashes = self.hash_children()
+        place = 0
+        for first, chunk in chunks:
+            begin = self.starts[first - 1]
+            end = begin + len(chunk)
+            own: list[_Found] = []
+            while place < len(self.found) and self.found[place].start < end:
+                own.append(self.found[place])
+                place += 1
+            content = _leave_out(self.text, begin, end, own).strip(_SPACE + "\n\r")
+            if content:
+                read.blocks.append(self.make_block(first, chunk, content, own))
+            else:
+                self.add_to_last([found.marker for found in own])
+        for block in read.blocks:
+            self.check(block)
+        self.check_unique()
+        read.problems.sort()
+        return read
+
+    def segment(self) -> list[tuple[int, str]]:
+        """Divide the text into blocks, each with its first line."""
+        if self.segmentation == "commonmark":
+            return markstay.segment_commonmark(self.text)
+        return markstay.segment_blank_line(self.text)
+
+    def find_markers(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Find the markers, but for those that readers see as code, and what is none."""
+        code = markstay.code_lines(self.text)
+        firsts = [first for first, _ in spans]
+        spans_of_code: dict[int, list[tuple[int, int]]] = {}
+        malformed: set[int] = set()
+        for match in _OPENING.finditer(self.text):
+            line = bisect_right(self.starts, match.start())
+            if line in code:
+                continue
+            number = bisect_right(firsts, line) - 1
+            first, last = spans[number] if number >= 0 else (line, line)
+            if first not in spans_of_code:
+                spans_of_code[first] = self.find_code_spans(first, last)
+            shown = self.is_shown(match.start(), line, first, spans_of_code[first])
+            marker = self.read_marker(match.start(), line)
+            if marker is None and not shown:
+                if line not in malformed:
+                    malformed.add(line)
+                    raw = self.text[match.start() : match.start() + _QUOTED].partition("\n")[0]
+                    self.tell(line, "stay-malformed", "", _MALFORMED.format(show(raw)))
+            elif marker is not None and shown:
+                self.tell(line, "stay-in-code", marker.id, _SHOWN.format(marker.id))
+            elif marker is not None:
+                self.found.append(_Found(match.start(), match.start() + len(marker.raw), marker))
+
+    def read_marker(self, start: int, line: int) -> Marker | None:
+        """Read the marker that begins at a place of the text, if it is one."""
+        closing = "-->" if self.text[start] == "<" else "*/"
+        end = self.text.find(closing, start, start + _LONGEST)
+        if end < 0:
+            return None
+        raw = self.text[start : end + len("-->")]
+        read = markstay.find_markers(raw)
+        if not read or read[0].malformed or read[0].raw != raw or not read[0].id:
+            return None
+        marker, column = read[0], start - self.starts[line - 1]
+        written = marker.subhash if marker.has_subhash else marker.hash
+        return Marker(read[0].id, line, column, raw, written, marker.has_subhash)
+
+    def find_code_spans(self, first: int, last: int) -> list[tuple[int, int]]:
+        begin, end = self.starts[first - 1], self.starts[last] - 1
+        if self.text.find("`", begin, end) < 0:
+            return []
+        return [match.span() for match in _CODE_SPAN.finditer(self.text, begin, end)]
+
+    def is_shown(self, start: int, line: int, first: int, spans: list[tuple[int, int]]) -> bool:
+        """Whether readers see what looks like a marker, because it stands in code."""
+        if line in self.read_text.code and self.lines[line - 1][:1] in (" ", "\t", ">"):
+            return True
+        place = bisect_right(spans, (start, len(self.text))) - 1
+        if place >= 0 and spans[place][0] <= start < spans[place][1]:
+            return True
+        return self.is_indented_code(first) and self.is_indented_code(line)
+
+    def is_indented_code(self, number: int) -> bool:
+        """Whether a line is indented and belongs to nothing that its text could be part of."""
+        if not self.lines[number - 1].expandtabs(4).startswith(" " * _CODE_INDENT):
+            return False
+        for above in range(number - 2, -1, -1):
+            line = self.lines[above].expandtabs(4)
+            if line.strip() and not line.startswith(" " * _CODE_INDENT):
+                if _OWNER.match(line):
+                    return False
+                if not _OPENING.match(line):
+                    # Directly below a paragraph it goes on with that.
+                    return not self.lines[above + 1].strip()
+        return True
+
+    def make_block(
+        self, first: int, chunk: str, content: str, own: Sequence[_Found]
+    ) -> SourceBlock:
+        last = first + chunk.count("\n")
+        blank: set[int] = set()
+        # Lines that have nothing but markers, which may go on in the line that another is in.
+        for line, group in groupby(own, lambda found: found.marker.line):
+            markers = list(group)
+            height = max(found.marker.raw.count("\n") for found in markers)
+            begin, end = self.starts[line - 1], self.starts[line + height] - 1
+            if not _leave_out(self.text, begin, end, markers).strip():
+                blank.update(range(line, line + height + 1))
+        while first < last and first in blank:
+            first += 1
+        while first < last and (last in blank or not self.lines[last - 1].strip(_SPACE)):
+            last -= 1
+        every = [found.marker for found in own]
+        return SourceBlock(
+            first,
+            last,
+            f"sha256:{markstay.body_hash(content)}",
+            tuple(marker for marker in every if not marker.child),
+            tuple(self.make_child(marker) for marker in every if marker.child),
+        )
+
+    def make_child(self, marker: Marker) -> Child:
+        return Child(marker, self.hashes.get((marker.id, marker.line), ""))
+
+    def add_to_last(self, markers: Sequence[Marker]) -> None:
+        """Give the block before them markers that stand alone."""
+        if not self.read_text.blocks:
+            self.read_text.orphans += markers
+            return
+        block = self.read_text.blocks[-1]
+        self.read_text.blocks[-1] = block._replace(
+            markers=(*block.markers, *(marker for marker in markers if not marker.child)),
+            children=(*block.children, *(Child(each, "") for each in markers if each.child)),
+        )
+
+    def hash_children(self) -> dict[tuple[str, int], str]:
+        """Map the markers of items and rows, by id and line, to the hashes of these."""
+        hashes: dict[tuple[str, int], str] = {}
+        for before, piece in self.split():
+            # The empty line keeps what looks like front matter from being taken for it.
+            blocks = markstay.parse_document(f"\n{piece}", self.segmentation, child_blocks=True)
+            for block in blocks:
+                for child in block.children:
+                    body_hash = f"sha256:{markstay.body_hash(child.content)}"
+                    for marker in child.markers:
+                        hashes[marker.id or "", marker.line - 1 + before] = body_hash
+        return hashes
+
+    def split(self) -> Iterator[tuple[int, str]]:
+        """Split the text before headings, which end all lists and tables; give the lines before.
+
+        What markstay's parser takes grows with the square of the number of markers.
+        """
+        _, open_after = markstay.fence_state(self.text)
+        begin = 0
+        for number, line in enumerate(self.lines):
+            long_enough = self.starts[number] - self.starts[begin] > _PIECE
+            if long_enough and _HEADING.match(line) and number not in open_after:
+                yield begin, "\n".join(self.lines[begin:number])
+                begin = number
+        yield begin, "\n".join(self.lines[begin:])
+
+    # -- what is wrong
+
+    def tell(self, line: int, code: str, stay_id: str, message: str) -> None:
+        self.read_text.problems.append(Problem(line, code, stay_id, message))
+
+    def check(self, block: SourceBlock) -> None:
+        names = list(dict.fromkeys(marker.id for marker in block.markers))
+        if len(names) > 1:
+            shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+            message = f"the block has {len(names)} markers ({shown}). Keep one"
+            self.tell(block.last, "stay-several", names[-1], message)
+        for marker in block.markers:
+            self.check_hash(marker, block.body_hash)
+        for child in block.children:
+            self.check_hash(*child)
+            if not child.body_hash:
+                message = _NO_CHILD.format(child.marker.id)
+                self.tell(child.marker.line, "stay-unbound", child.marker.id, message)
+
+    def check_hash(self, marker: Marker, body_hash: str) -> None:
+        # A marker has as many digits as its writer wanted.
+        if marker.hash and body_hash and not body_hash.startswith(f"sha256:{marker.hash}"):
+            self.tell(marker.line, "stay-drift", marker.id, _DRIFT.format(marker.id))
+
+    def check_unique(self) -> None:
+        """Find ids that two markers have, and markers before all blocks."""
+        first_of: dict[str, Marker] = {}
+        for _, _, marker in self.found:
+            first = first_of.setdefault(marker.id, marker)
+            if first is not marker:
+                message = f"the marker stay:{marker.id} is already in line {first.line}"
+                self.tell(marker.line, "stay-duplicate", marker.id, message)
+        for marker in self.read_text.orphans:
+            self.tell(marker.line, "stay-orphan", marker.id, _ORPHAN.format(marker.id))
+
+
+def _leave_out(text: str, begin: int, end: int, found: Sequence[_Found]) -> str:
+    """Give a part of a text without the markers in it."""
+    parts = []
+    for each in found:
+        if each.end > begin and each.start < end:
+            parts.append(text[begin : max(each.start, begin)])
+            begin = max(each.end, begin)
+    return "".join(parts) + text[begin:end]
