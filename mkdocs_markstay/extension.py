@@ -37,21 +37,8 @@ if TYPE_CHECKING:
 
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 BLOCKS = HEADINGS | frozenset(
-    [
-        "p",
-        "ul",
-        "ol",
-        "dl",
-        "table",
-        "pre",
-        "blockquote",
-        "div",
-        "details",
-        "section",
-        "article",
-        "aside",
-        "figure",
-    ]
+    ("p", "ul", "ol", "dl", "table", "pre", "blockquote", "div", "details", "section", "article")
+    + ("aside", "figure")
 )
 
 

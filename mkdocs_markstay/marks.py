@@ -20,7 +20,8 @@ class BuildingMarks:
 
     ``number`` marks a heading that the page's own Markdown made, with its number in
     the `Conversion`; ``slug`` one in nested Markdown (a docstring) that has no id of
-    its own. ``block`` marks elements of any kind, with their numbers in the `Provenance`. The names are new for every build, so that no page can hold them.
+    its own. ``block`` marks elements of any kind, with their numbers in the `Provenance`. The
+    names are new for every build, so that no page can hold them.
     """
 
     def __init__(self) -> None:

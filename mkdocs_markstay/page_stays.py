@@ -290,7 +290,7 @@ def check_anchors_unique(
         if counts[STAY_PREFIX + stay_id] > 1 and stay_id in places:
             place = places[stay_id]
             message = (
-                f"{show(STAY_PREFIX + stay_id)}, the anchor of the marker stay:{stay_id}, is also the id"
-                " of another element of the page. Give the marker or the element another id"
+                f"{show(STAY_PREFIX + stay_id)}, the anchor of the marker stay:{stay_id}, is also"
+                " the id of another element of the page. Give the marker or the element another id"
             )
             yield Finding(place.path, place.line, "id-taken", message, via=str(place.via or ""))

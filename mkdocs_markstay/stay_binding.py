@@ -199,7 +199,7 @@ class _Binder:
         return units
 
     def join_frames(self) -> None:
-        """What begins something belongs to what comes next, what ends it to what was before."""
+        """Bind what begins something to what comes next, and what ends it to what was before."""
         roles = self.made.roles
         previous: list[int] = []
         for number, role in enumerate(roles):
