@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from mkdocs_markstay.stay_tokens import Taken
 
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-BLOCKS = HEADINGS | frozenset(
-    ("p", "ul", "ol", "dl", "table", "pre", "blockquote", "div", "details", "section", "article")
-    + ("aside", "figure")
+BLOCKS = HEADINGS.union(
+    ("p", "ul", "ol", "dl", "table", "pre", "blockquote", "figure"),
+    ("div", "details", "section", "article", "aside"),
 )
 
 
