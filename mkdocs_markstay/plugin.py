@@ -67,6 +67,7 @@ from mkdocs_markstay.rule_options import (
     read_pattern,
     read_patterns,
     read_rule_options,
+    read_segmentation,
     read_severities,
 )
 from mkdocs_markstay.sectionids import read_heading
@@ -184,6 +185,14 @@ class _Switch(c.Choice[str]):
         return super().run_validation("off" if value is False else value)
 
 
+class _Segmentation(c.Choice[str]):
+    """What a block of the source is."""
+
+    def run_validation(self, value: object) -> str:
+        with _option_errors():
+            return read_segmentation(super().run_validation(value))
+
+
 class SizesConfig(base.Config):  # type: ignore[no-untyped-call]
     """The option ``passages``: how long passages are, in characters."""
 
@@ -236,7 +245,7 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     stays = _Switch(STAYS, default="optional")
     """Whether blocks may have markers of markstay, must have them, or these are left alone."""
 
-    stay_blocks = c.Choice(SEGMENTATIONS, default=SEGMENTATIONS[0])
+    stay_blocks = _Segmentation(SEGMENTATIONS, default=SEGMENTATIONS[0])
     """What a block of the source is: text between empty lines, or a node of CommonMark."""
 
     stay_anchors = c.Type(bool, default=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pathspec.gitignore import GitIgnoreSpec
@@ -73,6 +74,16 @@ def read_choice(value: Any, choices: Sequence[str]) -> str:
     return str(word)
 
 
+def read_segmentation(value: Any) -> str:
+    """Read what a block of the source is; nodes of CommonMark need a parser of it."""
+    word = read_choice(value, SEGMENTATIONS)
+    if word == "commonmark" and find_spec("markdown_it") is None:
+        raise OptionError(
+            "'commonmark' needs markdown-it-py. Install it: pip install 'mkdocs-markstay[commonmark]'"
+        )
+    return word
+
+
 def read_severities(value: Any) -> dict[str, str]:
     """Read a mapping of finding codes to levels."""
     if not isinstance(value, dict):
@@ -120,7 +131,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "enforce_generated": read_switch,
     "findings": read_severities,
     "stays": partial(read_choice, choices=STAYS),
-    "stay_blocks": partial(read_choice, choices=SEGMENTATIONS),
+    "stay_blocks": read_segmentation,
     "stay_anchors": read_switch,
     "keep_markers": read_switch,
 }

@@ -133,15 +133,16 @@ class _Binder:
         ]
         waiting: list[int] = []
         before = -1.0
+        previous: int | None = None
         for number in range(len(self.sources)):
             span = self.find_span(number, starts)
             if span is None:
                 if number not in self.spans and self.made.roles[number] != NOTHING:
                     waiting.append(number)
                 continue
-            self.fill(waiting, before, span[0])
-            waiting, before = [], span[1]
-        self.fill(waiting, before, float(len(blocks)))
+            self.fill(waiting, before, span[0], previous)
+            waiting, before, previous = [], span[1], number
+        self.fill(waiting, before, float(len(blocks)), previous)
         self.join_frames()
 
     def find_span(self, number: int, starts: Mapping[int, int]) -> tuple[float, float] | None:
@@ -157,11 +158,15 @@ class _Binder:
         edge = starts[id(section)] - 0.5
         return edge, edge
 
-    def fill(self, waiting: list[int], before: float, after: float) -> None:
+    def fill(
+        self, waiting: list[int], before: float, after: float, previous: int | None
+    ) -> None:
         """Bind blocks that stand between two others, if there is one way to do it."""
         frames = [n for n in waiting if self.made.roles[n] in (FRAME, FRAME_END)]
         rest = [n for n in waiting if n not in frames]
         if not rest:
+            if previous is not None:
+                self.add_code(previous, before, after)
             return
         if before == after:  # all of it is in one published block
             for number in rest:
@@ -183,6 +188,17 @@ class _Binder:
         else:
             reason = AMBIGUOUS if gap else NOTHING_SHOWN
             self.reasons.update((number, reason) for unit in units for number in unit)
+
+    def add_code(self, number: int, before: float, after: float) -> None:
+        """Give a block with code in it what was published behind its first part."""
+        block = self.sources[number]
+        lines = range(block.first, block.last + 1)
+        gap = [place for place in self.free if before < place < after]
+        places = self.became.get(number)
+        if gap and places and not self.made.text.code.isdisjoint(lines):
+            section = self.page.blocks[places[0]][0]
+            if all(self.page.blocks[place][0] is section for place in gap):
+                self.became[number] = [*places, *gap]
 
     def join_fences(self, numbers: Sequence[int]) -> list[list[int]]:
         """Join the blocks of the source that are parts of one fence, with empty lines in it."""

@@ -38,8 +38,9 @@ _CODE_INDENT = 4
 _LONGEST = 2000
 _QUOTED, _NAMED = 80, 5
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
-# Characters that are given to markstay's parser at once.
-_PIECE = 10_000
+# What is given to markstay's parser at once: about so many characters, and at most so many
+# markers of parts, because its time grows with the square of their number and faster.
+_PIECE, _PARTS = 10_000, 200
 
 _SHOWN = (
     "readers see this marker, because it stands in code, and markstay takes it for the one of a"
@@ -53,7 +54,7 @@ _ORPHAN = "the marker stay:{} stands before any block. Move it below its block, 
 _DRIFT = "the block of stay:{} is not the one that its hash was made of"
 _NO_CHILD = (
     "the marker stay:{} has a subhash, and stands on no item of a list and no row of a table that"
-    " markstay knows"
+    f" markstay knows, or with more than {_PARTS} others"
 )
 
 
@@ -157,6 +158,8 @@ class _Reader:
         self.read_text.code = frozenset(number + 1 for number in in_code)
         self.found: list[_Found] = []
         self.hashes: dict[tuple[str, int], str] = {}
+        # Whether lines are indented code, as far as it was asked.
+        self.indented_code: dict[int, bool] = {}
 
     def read(self) -> MarkedText:
         read = self.read_text
@@ -247,17 +250,23 @@ class _Reader:
 
     def is_indented_code(self, number: int) -> bool:
         """Whether a line is indented and belongs to nothing that its text could be part of."""
-        if not self.lines[number - 1].expandtabs(4).startswith(" " * _CODE_INDENT):
+        if not self.is_indented(number):
             return False
-        for above in range(number - 2, -1, -1):
-            line = self.lines[above].expandtabs(4)
-            if line.strip() and not line.startswith(" " * _CODE_INDENT):
-                if _OWNER.match(line):
-                    return False
-                if not _OPENING.match(line):
-                    # Directly below a paragraph it goes on with that.
-                    return not self.lines[above + 1].strip()
-        return True
+        first = above = number
+        while above > 1 and first not in self.indented_code:
+            above -= 1
+            if self.is_indented(above):
+                first = above
+            elif (line := self.lines[above - 1]).strip() and not _OPENING.match(line):
+                # Directly below a paragraph it goes on with that.
+                self.indented_code[first] = not _OWNER.match(line) and first > above + 1
+        self.indented_code[number] = self.indented_code.get(first, True)
+        return self.indented_code[number]
+
+    def is_indented(self, number: int) -> bool:
+        line = self.lines[number - 1]
+        indented = line[:_CODE_INDENT].expandtabs(_CODE_INDENT).startswith(" " * _CODE_INDENT)
+        return indented and not line.isspace()
 
     def make_block(
         self, first: int, chunk: str, content: str, own: Sequence[_Found]
@@ -302,6 +311,8 @@ class _Reader:
         """Map the markers of items and rows, by id and line, to the hashes of these."""
         hashes: dict[tuple[str, int], str] = {}
         for before, piece in self.split():
+            if not 0 < piece.count("subhash") <= _PARTS:
+                continue
             # The empty line keeps what looks like front matter from being taken for it.
             blocks = markstay.parse_document(f"\n{piece}", self.segmentation, child_blocks=True)
             for block in blocks:
@@ -312,10 +323,7 @@ class _Reader:
         return hashes
 
     def split(self) -> Iterator[tuple[int, str]]:
-        """Split the text before headings, which end all lists and tables; give the lines before.
-
-        What markstay's parser takes grows with the square of the number of markers.
-        """
+        """Split the text before headings, which end all lists and tables; give the lines before."""
         _, open_after = markstay.fence_state(self.text)
         begin = 0
         for number, line in enumerate(self.lines):
