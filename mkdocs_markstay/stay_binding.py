@@ -158,9 +158,7 @@ class _Binder:
         edge = starts[id(section)] - 0.5
         return edge, edge
 
-    def fill(
-        self, waiting: list[int], before: float, after: float, previous: int | None
-    ) -> None:
+    def fill(self, waiting: list[int], before: float, after: float, previous: int | None) -> None:
         """Bind blocks that stand between two others, if there is one way to do it."""
         frames = [n for n in waiting if self.made.roles[n] in (FRAME, FRAME_END)]
         rest = [n for n in waiting if n not in frames]

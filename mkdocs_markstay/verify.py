@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_markstay.charset import decode_html
 from mkdocs_markstay.extract_soup import count_anchors, extract, find_region
 from mkdocs_markstay.findings import Finding
-from mkdocs_markstay.identity import digest_record, digest_text, digest_values, make_chunk_id
+from mkdocs_markstay.identity import (
+    StayPiece,
+    digest_record,
+    digest_text,
+    digest_values,
+    make_chunk_id,
+    make_stay_key,
+)
 from mkdocs_markstay.manifest import (
     JSON_NAME,
     JSONL_NAME,
@@ -29,7 +37,7 @@ from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.unmarked_soup import UnmarkedPage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mkdocs_markstay.manifest import Manifest, PageRecords
@@ -97,6 +105,7 @@ def _check_jsonl(path: Path, manifest: Manifest) -> Iterator[Finding]:
 
 def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
     publication = manifest.publication
+    pieces: Counter[str] = Counter()
     for passage, line in zip(records.passages, records.lines, strict=True):
         name = f"passage {passage['position']} of {show(passage['referent'])}"
         if passage["text_digest"] != digest_text(passage["text"]):
@@ -115,6 +124,20 @@ def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iter
         )
         if passage["chunk_id"] != chunk_id:
             yield _finding(path, "digest-wrong", f"chunk_id of {name} is not {chunk_id}")
+        if passage.get("stay_key", "") != _find_stay_key(passage["blocks"], pieces):
+            yield _finding(path, "digest-wrong", f"stay_key of {name} is not that of its blocks")
+
+
+def _find_stay_key(blocks: Sequence[Record], pieces: Counter[str]) -> str:
+    """Make the key of a passage; ``pieces`` counts the blocks of the page by their markers."""
+    members = []
+    for block in blocks:
+        if block["stay"] is not None:
+            members.append(
+                StayPiece(block["stay"], block.get("body_hash", ""), pieces[block["stay"]])
+            )
+            pieces[block["stay"]] += 1
+    return make_stay_key(members) if len(members) == len(blocks) else ""
 
 
 def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
@@ -157,6 +180,14 @@ def _check_anchors(
     path: Path, records: PageRecords, html: str, unmarked: UnmarkedPage | None
 ) -> Iterator[Finding]:
     anchors = Counter() if unmarked else _count_anchors(html)
+    for passage in records.passages:
+        for block in passage["blocks"]:
+            anchor = block.get("referent", "").partition("#")[2]
+            if anchor and anchors[anchor] != 1 and count_anchors(html, anchor) != 1:
+                code = "anchor-repeated" if anchors[anchor] else "anchor-missing"
+                times = anchors[anchor]
+                message = f"anchor {show(anchor)} stands {times} times in the page, not once"
+                yield _finding(path, code, message)
     for record in records.sections:
         section_id, count = record["section_id"], anchors[record["section_id"]]
         if unmarked is not None:
@@ -183,6 +214,7 @@ def _check_sections(
     if set(order) == set(titles) and order != list(titles):
         yield _finding(path, "section-changed", "the sections stand in another order")
     published: dict[str, list[str]] = {section_id: [] for section_id in ("", *titles)}
+    digests: dict[str, list[list[str]]] = {section_id: [] for section_id in published}
     for section in sections:
         section_id = section.section_id
         if section_id and titles.get(section_id) != section.title:
@@ -193,20 +225,32 @@ def _check_sections(
             yield _finding(path, "section-changed", message)
         passages = split_passages(section.blocks, policy.sizes, policy.granularity)
         published[section_id] = [passage.text for passage in passages]
+        digests[section_id] = [
+            _join_same(digest_text(block.text) for block in passage.blocks) for passage in passages
+        ]
     ids = {record["referent"]: record["section_id"] for record in records.sections}
     listed: dict[str, list[str]] = {section_id: [] for section_id in published}
+    blocks: dict[str, list[list[str]]] = {section_id: [] for section_id in published}
     for position, passage in _in_order(records):
         section_id = ids.get(passage["referent"], "")
         if passage["position"] != position:
             message = f"passages of {show(passage['referent'])} are not numbered from 0"
             yield _finding(path, "passage-changed", message)
         listed[section_id].append(passage["text"])
+        blocks[section_id].append(_join_same(block["digest"] for block in passage["blocks"]))
     for section_id, texts in published.items():
-        if texts != listed[section_id]:
-            name = f"section {show(section_id)}" if section_id else "the page itself"
+        name = f"section {show(section_id)}" if section_id else "the page itself"
+        if texts == listed[section_id] and digests[section_id] != blocks[section_id]:
+            yield _finding(path, "digest-wrong", f"the digests of blocks in {name} are not theirs")
+        elif texts != listed[section_id]:
             yield _finding(
                 path, "passage-changed", f"{_difference(texts, listed[section_id])} in {name}"
             )
+
+
+def _join_same(digests: Iterable[str]) -> list[str]:
+    """Give each digest once: of several blocks of the source it is listed as often."""
+    return [digest for digest, _ in groupby(digests)]
 
 
 def _in_order(records: PageRecords) -> Iterator[tuple[int, Record]]:

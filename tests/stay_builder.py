@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from markdown import Markdown
+from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
 from mkdocs_markstay.checks import Rules
@@ -63,13 +64,16 @@ class RenderedPage:
         return sorted(f"{found.path}:{found.line} {found.code}" for found in self.findings)
 
 
+_RULES = Rules()
+
+
 class _Page(Treeprocessor):
     """What MkDocs puts into the Markdown of a whole page."""
 
 
 def render(
     text: str,
-    rules: Rules = Rules(),
+    rules: Rules = _RULES,
     *,
     extensions: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     folder: Path | str = "",
@@ -78,7 +82,7 @@ def render(
     marks = BuildingMarks()
     extension = MarkstayExtension(marks)
     extension.rules = rules
-    names = [*EXTENSIONS, *extensions, extension]
+    names: list[str | Extension] = [*EXTENSIONS, *extensions, extension]
     md = Markdown(extensions=names, extension_configs={k: dict(v) for k, v in extensions.items()})
     md.treeprocessors.register(_Page(md), "mkdocs_extract_title", -1)
     html = md.convert(text)

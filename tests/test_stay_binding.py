@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from stay_builder import render, render_plain
+from stay_builder import render
 
 from mkdocs_markstay.checks import Rules
 
 FOLDER = Path(__file__).parent / "stays"
 CASES: list[dict[str, Any]] = yaml.safe_load((FOLDER / "binding.yml").read_text(encoding="utf-8"))
-MARKER = re.compile(r"(?m)^[ \t]*(?:<!-- stay:\w+(?: [^<>]*)?-->|\{/\* stay:\w+ \*/\})\n|<!-- stay:\w+[^<>]*-->")
+MARKER = re.compile(
+    r"(?m)^[ \t]*(?:<!-- stay:\w+(?: [^<>]*)?-->|\{/\* stay:\w+ \*/\})\n|<!-- stay:\w+[^<>]*-->"
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))

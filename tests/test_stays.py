@@ -25,7 +25,19 @@ NO_MARKERS = st.sampled_from(
 )
 LINES = st.one_of(
     st.sampled_from(
-        ["", "", "", "one", "two words", "## Heading", "- item", "  more", "> quote", "***", "one  "]
+        [
+            "",
+            "",
+            "",
+            "one",
+            "two words",
+            "## Heading",
+            "- item",
+            "  more",
+            "> quote",
+            "***",
+            "one  ",
+        ]
     ),
     st.sampled_from(["```", "~~~", "    indented", "| a | b |", "|---|---|", "| 1 | 2 |", "\t"]),
     MARKERS,
@@ -44,7 +56,7 @@ COMPARED = settings(max_examples=150, deadline=None, suppress_health_check=list(
 
 @COMPARED
 @given(TEXTS, st.sampled_from(SEGMENTATIONS))
-@example("one\n<!-- stay:a x-n=\"a\nb\" -->\n\n<!-- stay:b1 -->\n\nend", "blank-line")
+@example('one\n<!-- stay:a x-n="a\nb" -->\n\n<!-- stay:b1 -->\n\nend', "blank-line")
 def test_blocks_and_findings_are_those_of_markstay(text: str, segmentation: str) -> None:
     # The empty line keeps markstay from taking the beginning for front matter.
     blocks, findings = markstay.lint_document(f"\n{text}", segmentation)
@@ -88,21 +100,21 @@ PARTS = st.sampled_from(
         "1. one\n\n    more\n\n    ```python\n    a = 1\n\n    b = 2\n    ```\n\n2. two",
         "```python\na = 1\n```",
         "```python\na = 1\n\nb = 2\n```",
-        "```python hl_lines=\"1\"\n# x\n```",
+        '```python hl_lines="1"\n# x\n```',
         "    indented code",
         "| a | b |\n|---|---|\n| 1 | 2 |",
         "> quote\n>\n> more",
         "!!! note\n    words",
-        "!!! tip \"Title\"\n\n    words\n\n    - item\n\n    more",
+        '!!! tip "Title"\n\n    words\n\n    - item\n\n    more',
         "??? note\n    words",
         "/// note | Title\n\nWords.\n\n///",
         "/// note\n    attrs: {{id: x{n}}}\n\nWords.\n///",
         "<div>\n<p>raw</p>\n</div>",
-        "<div class=\"x\" markdown>\n\nWords.\n\n</div>",
+        '<div class="x" markdown>\n\nWords.\n\n</div>',
         "<!-- a comment -->",
         "Term\n:   Meaning\n\n:   Another",
         "Note.[^{n}]\n\n[^{n}]: The note.\n\n    More of it.",
-        "[ref{n}]: https://docs.example.org/ \"Title\"",
+        '[ref{n}]: https://docs.example.org/ "Title"',
         "*[HTML{n}]: Hypertext",
         "Words.\n{{: .cls }}",
         "***",
