@@ -58,6 +58,17 @@ DESCRIPTIONS: dict[str, str] = {
     "register-conflict": "Two lines of the register say what cannot both be true.",
     "register-duplicate": "Two lines of the register are for one referent.",
     # what `stamp` could not or would not write
+    # markers of blocks
+    "stay-missing": "A block that must have a marker has none.",
+    "stay-duplicate": "Two markers have the same id.",
+    "stay-several": "A block has more than one marker.",
+    "stay-orphan": "A marker stands before any block.",
+    "stay-malformed": "What begins like a marker is none.",
+    "stay-dropped": "A marker that an older revision has is gone.",
+    "stay-relocated": "A marker is on the text of another block than in an older revision.",
+    "stay-drift": "A block is not the one that the hash in its marker was made of.",
+    "stay-unbound": "A marker is bound to nothing that is published.",
+    "stay-in-code": "A marker stands in code, where readers see it.",
     "not-stamped": "A heading was left without an id: none can be written for certain.",
     "not-written": "A file that ids belong into was left as it was.",
     "positional-id": "A section id comes from the heading's position among others.",

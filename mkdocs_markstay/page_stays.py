@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -188,7 +189,7 @@ class _Reader:
     def repair(self, option: str, place: Place, condition: str) -> str:
         if not self.rules.stamp:
             return ""
-        return f". {condition}, run: {self.rules.stamp} --stays {option} {place.path} --write"
+        return f". {condition}, run: {self.rules.stamp} --stays {option} {shlex.quote(place.path)} --write"
 
     def add(self, place: Place, code: str, message: str) -> None:
         via = str(place.via or "")
@@ -243,7 +244,7 @@ class _Reader:
         name = "a block" if self.secret else f"the block {show(words[:_QUOTED])}"
         message = f"{name} has no marker. Write one below it"
         if self.rules.stamp:
-            message += f", or run: {self.rules.stamp} --stays {place.path} --write"
+            message += f", or run: {self.rules.stamp} --stays {shlex.quote(place.path)} --write"
         self.add(place, "stay-missing", message)
 
 
