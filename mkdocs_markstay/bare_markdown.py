@@ -1,4 +1,4 @@
-"""Markdown without section ids, for plugins that render it again on their own."""
+"""Markdown without section ids and markers, for plugins that render it again on their own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 
 from mkdocs_markstay.locate import find_candidates, heading_key
 from mkdocs_markstay.sectionids import read_heading
+from mkdocs_markstay.stay_tokens import follow
+from mkdocs_markstay.stays import SEGMENTATIONS
 
 if TYPE_CHECKING:
     from mkdocs_markstay.conversion import Conversion
+
+
+def leave_out_markers(markdown: str) -> str:
+    """Leave the markers of blocks out of a page's Markdown."""
+    lines, _ = follow(markdown.split("\n"), SEGMENTATIONS[0], every=False, marks=False)
+    return "\n".join(lines)
 
 
 def leave_out_ids(markdown: str, conversion: Conversion) -> str:

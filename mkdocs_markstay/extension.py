@@ -19,6 +19,7 @@ from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE
 
+from mkdocs_markstay.checks import Rules
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
 from mkdocs_markstay.enforce import Enforcer
 from mkdocs_markstay.locate import find_candidates
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from markdown import Markdown
 
-    from mkdocs_markstay.checks import Rules
     from mkdocs_markstay.stay_tokens import Taken
 
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
@@ -63,11 +63,6 @@ class MarkstayExtension(Extension):
         super().__init__()
         self.marks = marks
         self.enforcer = Enforcer(options)
-
-    @property
-    def stay_rules(self) -> Rules:
-        """What holds for the markers of blocks."""
-        return self.rules or self.enforcer.options.make_rules("")
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (the library's name)
         """Register the processors, and attr_list where the site does not have it."""
@@ -196,10 +191,13 @@ class _Follow(Preprocessor):
         self.current = current
 
     def run(self, lines: list[str]) -> list[str]:
-        rules = self.current.extension.stay_rules
+        extension, whole = self.current.extension, self.current.page is not None
+        rules = extension.rules
+        if rules is None:
+            # Options are read where they count: see `Enforcer`.
+            rules = extension.enforcer.options.make_rules("") if whole else Rules()
         if rules.stays == "off":
             return lines
-        whole = self.current.page is not None
         lines, made = follow(
             lines, rules.stay_blocks, every=whole and rules.stays == "required", marks=whole
         )

@@ -22,7 +22,7 @@ from mkdocs.structure.files import InclusionLevel
 from mkdocs.utils import CountHandler, get_relative_url
 from slugify import slugify
 
-from mkdocs_markstay.bare_markdown import leave_out_ids
+from mkdocs_markstay.bare_markdown import leave_out_ids, leave_out_markers
 from mkdocs_markstay.baseline import Baseline
 from mkdocs_markstay.checks import STAYS, Rules, check_theme, find_ids
 from mkdocs_markstay.extension import MarkstayExtension
@@ -601,6 +601,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             # It renders the Markdown again, without extensions.
             self.markdown = page.markdown
             page.markdown = leave_out_ids(rendered.markdown, conversion)
+            if build.rules.stays != "off":
+                page.markdown = leave_out_markers(page.markdown)
         return content
 
     @event_priority(LAST)
@@ -1004,7 +1006,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def _levels(self) -> dict[str, str]:
         levels = dict.fromkeys(_PARITY_CODES, _PARITY_LEVELS[self.config.parity])
-        levels |= self.extension.stay_rules.levels_of_stays
+        levels |= self._build.rules.levels_of_stays
         if self.config.permanence == "warn":
             levels |= dict.fromkeys(PERMANENCE_CODES, "warning")
         return {**levels, **self.config.findings}

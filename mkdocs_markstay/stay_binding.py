@@ -261,8 +261,10 @@ class _Binder:
     def choose(self, number: int, repeated: set[str], binding: Binding) -> Marker | None:
         """Give the marker of a block of the source, if it has one and that is the only one."""
         markers = self.sources[number].markers
+        if not markers:
+            return None
         names = {marker.id for marker in markers}
-        if len(names) == 1 and not names & repeated:
+        if len(names) == 1 and markers[0].id not in repeated:
             return markers[0]
         reason = REPEATED if len(names) == 1 else TWO_MARKERS
         binding.unbound += [Unbound(marker, reason) for marker in markers]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_markstay.bare_markdown import leave_out_ids
+from mkdocs_markstay.bare_markdown import leave_out_ids, leave_out_markers
 from mkdocs_markstay.conversion import Conversion, RenderedHeading
 from mkdocs_markstay.sectionids import read_heading
 
@@ -39,3 +39,16 @@ def test_ids_of_headings_are_left_out(markdown: str, raw: str, bare: str) -> Non
 )
 def test_what_is_no_heading_stays(markdown: str) -> None:
     assert leave_out_ids(markdown, converted("A <#a>")) == markdown
+
+
+@pytest.mark.parametrize(
+    ("markdown", "bare"),
+    [
+        ("One.\n<!-- stay:a1 -->\n\nTwo.", "One.\n\nTwo."),
+        ("- one <!-- stay:a1 subhash=sha256:00 -->\n- two", "- one\n- two"),
+        ("```\n<!-- stay:a1 -->\n```", "```\n<!-- stay:a1 -->\n```"),
+        ("One <!-- no marker -->", "One <!-- no marker -->"),
+    ],
+)
+def test_markers_are_left_out(markdown: str, bare: str) -> None:
+    assert leave_out_markers(markdown) == bare

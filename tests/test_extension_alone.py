@@ -44,6 +44,12 @@ def test_plain_markdown_is_never_enforced(options: dict[str, Any]) -> None:
     )
 
 
+def test_markers_are_left_out_of_plain_markdown() -> None:
+    text = "- one\n<!-- stay:a1 -->\n\n- two\n<!-- stay:a2 -->\n"
+    html = Markdown(extensions=["mkdocs_markstay"]).convert(text)
+    assert html == Markdown().convert("- one\n\n- two\n")
+
+
 # -- MkDocs
 
 
@@ -234,3 +240,16 @@ def test_a_page_says_of_itself_what_holds(tmp_path: Path) -> None:
         "docs/b.md": "---\npage_id: not one\n---\n# B\n",
     }
     assert build_site(tmp_path, alone(files)).places == ["docs/b.md:2 page-id"]
+
+
+def test_markers_are_taken_out_and_enforced(tmp_path: Path) -> None:
+    pages = {
+        "docs/index.md": "# Home <#home>\n\nOne.\n<!-- stay:a1 -->\n\nTwo.\n<!-- stay:a2 -->\n",
+        "docs/more.md": "# More\n\nThree.\n",
+    }
+    built = build_site(tmp_path / "a", alone(pages, stay_anchors=True))
+    assert built.passed
+    assert '<p id="stay-a1">One.</p>\n<p id="stay-a2">Two.</p>' in built.html()
+    write_site(tmp_path / "b", alone(pages, stays="required"))
+    failed = run_mkdocs(tmp_path / "b")
+    assert (failed.verdict, failed.places) == (1, ["docs/more.md:3 stay-missing"])

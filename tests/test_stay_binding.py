@@ -13,9 +13,6 @@ from mkdocs_markstay.checks import Rules
 
 FOLDER = Path(__file__).parent / "stays"
 CASES: list[dict[str, Any]] = yaml.safe_load((FOLDER / "binding.yml").read_text(encoding="utf-8"))
-MARKER = re.compile(
-    r"(?m)^[ \t]*(?:<!-- stay:\w+(?: [^<>]*)?-->|\{/\* stay:\w+ \*/\})\n|<!-- stay:\w+[^<>]*-->"
-)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
