@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.marks import BuildingMarks
     from mkdocs_markstay.page_report import PageReport
     from mkdocs_markstay.page_source import Source
+    from mkdocs_markstay.sections import Section
     from mkdocs_markstay.stay_tokens import Provenance
     from mkdocs_markstay.stays import Marker, Problem
 
@@ -39,18 +40,34 @@ _NO_SPANS = frozenset(("ul", "ol", "dl", "table", "tr"))
 _QUOTED = 60
 
 
+class ReadContent(NamedTuple):
+    """The sections of a page's content, with all that they depend on.
+
+    ``opens`` are the ids of headings that open them, ``furniture`` selectors of what is no text.
+    """
+
+    html: str
+    opens: set[str]
+    furniture: tuple[str, ...]
+    sections: list[Section]
+
+
 class RenderedStays(NamedTuple):
-    """What came of the markers of a page: the blocks they were found in, and their binding."""
+    """What came of the markers of a page: the blocks they were found in, and their binding.
+
+    ``content`` is what was read to bind them.
+    """
 
     made: Provenance
     binding: Binding
+    content: ReadContent
 
 
 def bind_page(
     html: str,
     marks: BuildingMarks,
     conversion: Conversion,
-    furniture: Sequence[str],
+    furniture: tuple[str, ...],
     rules: Rules,
 ) -> tuple[str, RenderedStays | None]:
     """Bind the markers of a page to its HTML, ``marks`` still in it.
@@ -62,12 +79,16 @@ def bind_page(
         return html, None
     slugs = _find_slugs(html, marks, conversion)
     region = html.encode("utf-8", "xmlcharrefreplace").decode()
-    page = extract_marked(region, set(find_ids(html)) - slugs, furniture, marks.block)
+    opens = set(find_ids(html)) - slugs
+    page = extract_marked(region, opens, furniture, marks.block)
     binding = bind(made, page)
     if rules.stay_anchors or rules.keep_markers:
         html, anchored = _write_anchors(html, marks.block, binding, rules)
         binding = replace(binding, anchored=frozenset(anchored))
-    return html, RenderedStays(made, binding)
+        opens |= {STAY_PREFIX + stay_id for stay_id in anchored}
+    content = marks.strip(html).encode("utf-8", "xmlcharrefreplace").decode()
+    read = ReadContent(content, opens, furniture, page.sections)
+    return html, RenderedStays(made, binding, read)
 
 
 def _find_slugs(html: str, marks: BuildingMarks, conversion: Conversion) -> set[str]:
@@ -165,7 +186,7 @@ class _Reader:
                 self.note(marker, block.body_hash, path, offset, via)
             for child in block.children:
                 self.note(child.marker, child.body_hash, path, offset, via)
-            if not block.markers:
+            if not block.markers and self.rules.stays == "required":
                 self.bare[block.body_hash].append(Place(path, block.first + offset, via))
         for problem in text.problems:
             self.tell(problem, Place(path, problem.line + offset, via))
@@ -215,7 +236,7 @@ class _Reader:
     def check_rendered(self, rendered: RenderedStays) -> None:
         """Tell what became of the markers, as far as that is not as it should be."""
         told = {(f.code, f.path, f.line) for f in self.result.findings}
-        made, binding = rendered
+        made, binding = rendered.made, rendered.binding
         for marker, reason in binding.unbound:
             place = self.result.places.get(marker.id) or Place(self.source.path, 1)
             if reason == TWO_MARKERS or (
@@ -255,16 +276,21 @@ def _same_lines(lines: Sequence[str], body: str) -> bool:
 def complete(report: PageReport, source: SourceStays, binding: Binding) -> PageReport:
     """Note the markers that are bound in the report of their page, with hashes of its sources."""
 
-    def finish(stay: Stay | None) -> Stay | None:
-        if stay is None:
-            return None
+    def finish(stay: Stay) -> Stay:
         body_hash = source.hashes.get(stay.id, stay.body_hash)
-        return Stay(stay.id, body_hash, stay.id in binding.anchored)
+        anchored = stay.id in binding.anchored
+        same = body_hash == stay.body_hash and not anchored
+        return stay if same else Stay(stay.id, body_hash, anchored)
 
-    blocks = [each._replace(stays=tuple(map(finish, each.stays))) for each in binding.blocks]
+    blocks = [
+        each._replace(stays=tuple([finish(stay) if stay else None for stay in each.stays]))
+        if each.stays
+        else each
+        for each in binding.blocks
+    ]
     headings = {key: finish(stay) for key, stay in binding.sections.items()}
     ids = {stay.id for block in blocks for stay in block.stays if stay}
-    ids |= {stay.id for stay in headings.values() if stay}
+    ids |= {stay.id for stay in headings.values()}
     stays = {}
     for stay_id in sorted(ids):
         place = source.places.get(stay_id)
@@ -274,7 +300,7 @@ def complete(report: PageReport, source: SourceStays, binding: Binding) -> PageR
         report,
         stays=stays,
         bound=tuple(blocks),
-        stay_headings={key: stay for key, stay in headings.items() if stay},
+        stay_headings=headings,
     )
 
 

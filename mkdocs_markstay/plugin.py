@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from mkdocs.utils.templates import TemplateContext
 
     from mkdocs_markstay.headings import Heading
+    from mkdocs_markstay.page_stays import ReadContent
 
 # `mkdocs`, or `properdocs`, whose modules are imported by the same names in its processes.
 _GENERATOR = build.__module__.partition(".")[0]
@@ -293,7 +294,9 @@ class _Build:
     left_out: set[str] = field(default_factory=set)
     # What an inspection needs of the pages that were rendered, by key.
     inspected: dict[str, tuple[MkDocsPage, list[Heading]]] = field(default_factory=dict)
-    published: list[tuple[str, Page, PageReport]] = field(default_factory=list)
+    published: list[tuple[str, Page, PageReport, ReadContent | None]] = field(default_factory=list)
+    # What was read of pages with markers, by their file of the site.
+    contents: dict[str, ReadContent] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     # What was told of them, as `judge` remembers it.
     told: set[tuple[str, ...]] = field(default_factory=set)
@@ -579,6 +582,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if conversion is not None and not build.exclude.match_file(page.file.src_uri):
             furniture = (*build.policy.furniture, *read_page_options(page.meta, source).furniture)
             html, stays = bind_page(html, self.marks, conversion, furniture, build.rules)
+            if stays is not None:
+                build.contents[page.file.dest_uri] = stays.content
         content = self.marks.strip(html)
         page.content = content  # feeds are made from this, not from what is returned
         rendered = RenderedMarkdown(
@@ -658,7 +663,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         if state is None:
             build.writer.discard(page.url)
         else:
-            build.published.append((output, self._facts(page, state), state))
+            known = build.contents.pop(page.file.dest_uri, None)
+            build.published.append((output, self._facts(page, state), state, known))
         if len(build.published) >= _PAGES_AT_ONCE:
             self._read_published()
         return output
@@ -975,9 +981,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Read the published pages that were noted: findings, and records for the manifest."""
         build = self._build
         unread, build.published = build.published, []
-        for html, page, state in unread:
+        for html, page, state, known in unread:
             text, findings = read_published(
-                html, page, state, build.writer.publication, build.policy
+                html, page, state, build.writer.publication, build.policy, known
             )
             build.findings += findings
             if text is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mkdocs_markstay.page_report import PageReport
+    from mkdocs_markstay.page_stays import ReadContent
     from mkdocs_markstay.records import Page, PageText, Policy, Publication
     from mkdocs_markstay.sections import Section
 
@@ -29,13 +30,19 @@ _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
 def read_published(
-    html: str, page: Page, report: PageReport, publication: Publication, policy: Policy
+    html: str,
+    page: Page,
+    report: PageReport,
+    publication: Publication,
+    policy: Policy,
+    known: ReadContent | None = None,
 ) -> tuple[PageText | None, list[Finding]]:
     """Read a page's HTML as it is published: its records for the manifest, and findings.
 
-    There are no records where the page's prose is not in the HTML.
+    There are no records where the page's prose is not in the HTML. ``known`` is what was read
+    of the page's content before: if that is published as it was, it is not read again.
     """
-    sections, findings = _read_sections(html, page.title, report, policy)
+    sections, findings = _read_sections(html, page.title, report, policy, known)
     if sections is None:
         return None, findings
     if report.bound or report.stay_headings:
@@ -77,7 +84,7 @@ def check_published(html: str, title: str, report: PageReport, policy: Policy) -
 
 
 def _read_sections(
-    html: str, title: str, report: PageReport, policy: Policy
+    html: str, title: str, report: PageReport, policy: Policy, known: ReadContent | None = None
 ) -> tuple[list[Section] | None, list[Finding]]:
     span = find_region_span(html)
     region = html[span[0] : span[1]] if span else ""
@@ -93,7 +100,11 @@ def _read_sections(
     opens = {*find_ids(region), *report.lines} - report.slugs
     # What UTF-8 cannot hold is published as character references.
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
-    sections = extract(text, opens, (*policy.furniture, *report.furniture))
+    furniture = (*policy.furniture, *report.furniture)
+    if known is not None and known == (text, opens, furniture, known.sections):
+        sections = known.sections
+    else:
+        sections = extract(text, opens, furniture)
     return sections, [
         *check_theme(
             report.path, report.anchors, _ids_outside(html, span) if report.anchors else ()

@@ -127,6 +127,8 @@ def _strip(lines: Sequence[str], read: MarkedText) -> list[str | None]:
 
 
 def _find_role(content: Sequence[str]) -> str:
+    if content[0][:1].isalnum():  # most blocks
+        return PROSE
     if all(_NOTHING.match(line) for line in content):
         return NOTHING
     first = next(line for line in content if line.strip())
@@ -151,13 +153,13 @@ def _find_places(content: Mapping[int, str | None]) -> list[tuple[int, int]]:
     if lines and _HAS_SETTINGS.match(lines[0][1]):
         lines = [(number, line) for number, line in lines if line[0] not in " \t"]
     first = next(_places(lines), None)
-    last = next(_places(lines[::-1]), None)
+    last = next(_places(lines[::-1]), None) if len(lines) > 1 else first
     return list(dict.fromkeys(place for place in (first, last) if place is not None))
 
 
 def _places(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     for number, line in lines:
-        if not _NO_PLACE.match(line):
+        if line[0].isalnum() or not _NO_PLACE.match(line):
             place = _last_word(line)
             if place is not None:
                 yield number, place

@@ -278,10 +278,17 @@ class _Reader:
         self, first: int, chunk: str, content: str, own: Sequence[_Found]
     ) -> SourceBlock:
         last = first + chunk.count("\n")
+        if not own:
+            while first < last and not self.lines[last - 1].strip(_SPACE):
+                last -= 1
+            return SourceBlock(first, last, f"sha256:{markstay.body_hash(content)}")
         blank: set[int] = set()
         # Lines that have nothing but markers, which may go on in the line that another is in.
-        for line, group in groupby(own, lambda found: found.marker.line):
+        for line, group in groupby(own, _line_of):
             markers = list(group)
+            if len(markers) == 1 and markers[0].marker.raw == self.lines[line - 1]:
+                blank.add(line)
+                continue
             height = max(found.marker.raw.count("\n") for found in markers)
             begin, end = self.starts[line - 1], self.starts[line + height] - 1
             if not _leave_out(self.text, begin, end, markers).strip():
@@ -345,7 +352,10 @@ class _Reader:
         self.read_text.problems.append(Problem(line, code, stay_id, message))
 
     def check(self, block: SourceBlock) -> None:
-        names = list(dict.fromkeys(marker.id for marker in block.markers))
+        if len(block.markers) > 1:
+            names = list(dict.fromkeys(marker.id for marker in block.markers))
+        else:
+            names = []
         if len(names) > 1:
             shown = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
             message = f"the block has {len(names)} markers ({shown}). Keep one"
@@ -373,6 +383,10 @@ class _Reader:
                 self.tell(marker.line, "stay-duplicate", marker.id, message)
         for marker in self.read_text.orphans:
             self.tell(marker.line, "stay-orphan", marker.id, _ORPHAN.format(marker.id))
+
+
+def _line_of(found: _Found) -> int:
+    return found.marker.line
 
 
 def _leave_out(text: str, begin: int, end: int, found: Sequence[_Found]) -> str:
