@@ -210,7 +210,8 @@ class _Reader:
     def repair(self, option: str, place: Place, condition: str) -> str:
         if not self.rules.stamp:
             return ""
-        return f". {condition}, run: {self.rules.stamp} --stays {option} {shlex.quote(place.path)} --write"
+        path = shlex.quote(place.path)
+        return f". {condition}, run: {self.rules.stamp} --stays {option} {path} --write"
 
     def add(self, place: Place, code: str, message: str) -> None:
         via = str(place.via or "")

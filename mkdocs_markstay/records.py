@@ -198,8 +198,8 @@ def flatten(
             {
                 "stay": block["stay"] or "",
                 "digest": block["digest"],
-                "body_hash": block["body_hash"] if "body_hash" in block else "",
-                "referent": block["referent"] if "referent" in block else "",
+                "body_hash": block.get("body_hash", ""),
+                "referent": block.get("referent", ""),
             }
             for block in passage["blocks"]
         ],

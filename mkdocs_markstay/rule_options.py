@@ -79,7 +79,7 @@ def read_segmentation(value: Any) -> str:
     word = read_choice(value, SEGMENTATIONS)
     if word == "commonmark" and find_spec("markdown_it") is None:
         raise OptionError(
-            "'commonmark' needs markdown-it-py. Install it: pip install 'mkdocs-markstay[commonmark]'"
+            "'commonmark' needs markdown-it-py. Run: pip install 'mkdocs-markstay[commonmark]'"
         )
     return word
 

@@ -7,6 +7,7 @@ place between their neighbours says it, and only if there is one way to read it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -170,14 +171,10 @@ class _Binder:
             for number in rest:
                 self.became[number] = [int(before)]
             return
-        gap = [place for place in self.free if before < place < after]
+        gap = self.find_free(before, after)
         units = self.join_fences(rest)
         if len(units) != len(gap) and before >= 0 and before == int(before):
-            inner = [unit for unit in units if self.made.content(unit[0])[:1] in (" ", "\t")]
-            if len(units) - len(inner) == len(gap) or not gap:
-                for number in (number for unit in inner for number in unit):
-                    self.became[number] = [int(before)]
-                units = [unit for unit in units if unit not in inner]
+            units = self.take_indented(units, int(before), len(gap))
         if len(units) == len(gap):
             for unit, place in zip(units, gap, strict=True):
                 self.became.update((number, [place]) for number in unit)
@@ -187,11 +184,23 @@ class _Binder:
             reason = AMBIGUOUS if gap else NOTHING_SHOWN
             self.reasons.update((number, reason) for unit in units for number in unit)
 
+    def find_free(self, before: float, after: float) -> list[int]:
+        """Find the published blocks between two others that are nobody's yet."""
+        return self.free[bisect_right(self.free, before) : bisect_left(self.free, after)]
+
+    def take_indented(self, units: list[list[int]], place: int, count: int) -> list[list[int]]:
+        """Bind what is indented to the block before it, if ``count`` others are left then."""
+        inner = [unit for unit in units if self.made.content(unit[0])[:1] in (" ", "\t")]
+        if count and len(units) - len(inner) != count:
+            return units
+        self.became.update((number, [place]) for unit in inner for number in unit)
+        return [unit for unit in units if unit not in inner]
+
     def add_code(self, number: int, before: float, after: float) -> None:
         """Give a block with code in it what was published behind its first part."""
         block = self.sources[number]
         lines = range(block.first, block.last + 1)
-        gap = [place for place in self.free if before < place < after]
+        gap = self.find_free(before, after)
         places = self.became.get(number)
         if gap and places and not self.made.text.code.isdisjoint(lines):
             section = self.page.blocks[places[0]][0]

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from markdown import Markdown
-from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
 from mkdocs_markstay.checks import Rules
@@ -22,6 +21,8 @@ from mkdocs_markstay.stay_binding import attach
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from markdown.extensions import Extension
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.sections import Section
