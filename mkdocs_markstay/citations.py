@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.manifest import ManifestError
 from mkdocs_markstay.manifest_stream import addresses
+from mkdocs_markstay.stay_pairs import block_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +36,8 @@ class Citations:
     def touched(self, change: Change) -> set[str]:
         """Give the citations that a change touches."""
         places = [place for place in (change.old, change.new) if place is not None]
-        keys = [key for place in places for key in (place.key, (place.referent, ""))]
+        known = [*(place.key for place in places), *change.touched_blocks]
+        keys = [key for referent, lang in known for key in ((referent, lang), (referent, ""))]
         return {text for key in keys for text in self.targets.get(key, ())}
 
 
@@ -58,8 +62,12 @@ def find_citations(texts: Sequence[str], old: ManifestFile, new: ManifestFile) -
     for text in texts:
         urls[_simplify(text, bases)].append(text)
     cited = set(texts)
+    blocks = any(f"#{STAY_PREFIX}" in text for text in urls)
     for manifest in (old, new):
-        for referent, lang, url, former in addresses(manifest):
+        found = addresses(manifest)
+        for referent, lang, url, former in chain(
+            found, block_addresses(manifest) if blocks else ()
+        ):
             if referent in cited:
                 targets[referent, ""][referent] = None
             if former:

@@ -80,6 +80,7 @@ def lock(
         click.echo(f"{shown} is current: {_referents(len(site.register.entries))}", err=True)
     if changes is not None:
         moved = [e.referent for e in site.register.entries.values() if e.paths[1:]]
+        moved += [old for old, new in site.followed.items() if old != new]
         told = [referent for referent in moved if fix_links or referent in changes.changed]
         if told:
             _follow_links(site, Changes(changed=told), fix_links=fix_links)
@@ -91,10 +92,14 @@ def _check_register(site: _Site, since: str | None) -> list[Finding]:
     """Find what keeps the register from being current."""
     from mkdocs_markstay.findings import judge
     from mkdocs_markstay.kept_referents import check_forgotten, check_new, check_referents
+    from mkdocs_markstay.register_edits import follow
 
     register, places = site.register, site.places
-    findings = [*register.findings, *check_referents(register, places, site.digests)]
-    findings += check_new(register, places)
+    now = register.copy()
+    follow(now, site.followed, places)
+    findings = [*register.findings]
+    findings += check_referents(now, places, site.digests, site.followed)
+    findings += check_new(register, places, site.followed)
     if since is not None:
         findings += check_forgotten(register, _read_committed(site, since), since)
     return judge(findings, _levels(site))
@@ -105,11 +110,14 @@ def _update_register(site: _Site) -> tuple[list[Finding], Changes | None]:
     from mkdocs_markstay.findings import judge
     from mkdocs_markstay.kept_referents import check_referents
     from mkdocs_markstay.register import parse_register
-    from mkdocs_markstay.register_edits import update
+    from mkdocs_markstay.register_edits import follow, update
 
     site, doubles = _settle(site)
     register, places = site.register, site.places
-    findings = [*register.findings, *check_referents(register, places, site.digests)]
+    now = register.copy()
+    moved = follow(now, site.followed, places)
+    findings = [*register.findings]
+    findings += check_referents(now, places, site.digests, site.followed)
     judged = judge(findings, _levels(site))
     failing = any(found.level == "error" for found in judged)
     if register.doubles or (failing and not doubles):
@@ -122,7 +130,10 @@ def _update_register(site: _Site) -> tuple[list[Finding], Changes | None]:
         return judged, None
     if not places:
         fail("the site publishes nothing, so there is nothing to record")
+    register.entries, register.lines = now.entries, now.lines
     changes = update(register, places, site.digests)
+    changes.added[:0] = moved.added
+    changes.changed[:0] = moved.changed
     site.write()
     what = f"{len(changes.added)} added, {len(changes.changed)} changed"
     click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
@@ -203,15 +214,28 @@ def move(config_file: str | None, old: str, new: str, fix_links: bool) -> None:
 
 @click.command()
 @config_option
-@click.argument("referent", metavar="REFERENT")
+@click.argument("referent", metavar="[REFERENT]", default="")
 @click.option("--reason", required=True, help="What readers of the old address will read.")
-def retire(config_file: str | None, referent: str, reason: str) -> None:
+@click.option(
+    "--stays",
+    is_flag=True,
+    help="Of the page REFERENT, or of the site, all anchors of blocks that are missing.",
+)
+def retire(config_file: str | None, referent: str, reason: str, *, stays: bool) -> None:
     """Say that what was published as REFERENT is gone for good, and why."""
     from mkdocs_markstay.register_edits import retire as change
+    from mkdocs_markstay.register_edits import retire_blocks
 
+    if not referent and not stays:
+        fail("name what is gone: REFERENT, or --stays for all anchors of blocks that are missing")
+    if stays and "#" in referent:
+        fail("--stays is for a page, or for the whole site: leave it out")
     site = _read_site(config_file, needs_register=True)
     with _refusals():
-        changes = change(site.register, referent, reason, site.places, site.digests)
+        if stays:
+            changes = retire_blocks(site.register, referent, reason, site.places)
+        else:
+            changes = change(site.register, referent, reason, site.places, site.digests)
     site.write()
     _tell(changes, site.register)
     _follow_links(site, changes, fix_links=False)
@@ -296,6 +320,7 @@ class _Site(NamedTuple):
     register: Register
     places: Mapping[str, PublishedPlace]
     digests: Mapping[str, str]
+    followed: Mapping[str, str]
 
     def write(self) -> None:
         from mkdocs_markstay.register import write_register
@@ -308,10 +333,11 @@ class _Site(NamedTuple):
 
 def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Site:
     from mkdocs_markstay.inspection import Inspection
+    from mkdocs_markstay.kept_blocks import find_followed
     from mkdocs_markstay.published import digest_sections
     from mkdocs_markstay.published_places import list_places
     from mkdocs_markstay.register import read_register
-    from mkdocs_markstay.register_edits import settle
+    from mkdocs_markstay.register_edits import follow, settle
 
     path = find_config(config_file)
     register = read_register(path)
@@ -328,6 +354,9 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
     if needs_register:
         settle(register, places)
         _check_settled(register)
+    followed = find_followed(register, places)
+    if needs_register:
+        follow(register, followed, places)
     shown = {id(place.report) for place in places.values()}
     digests = {}
     for page in run.rendered:
@@ -335,7 +364,7 @@ def _read_site(config_file: str | None, *, needs_register: bool = False) -> _Sit
             referent = f"{page.report.page_id}#{section_id}"
             if id(page.report) in shown or referent not in digests:
                 digests[referent] = digest
-    return _Site(path, run, settings, register, places, digests)
+    return _Site(path, run, settings, register, places, digests, followed)
 
 
 def _read_committed(site: _Site, revision: str) -> Register:
@@ -411,7 +440,18 @@ def _tell(changes: Changes, register: Register) -> None:
             RETIRED: f"is retired: {entry.detail}",
         }[entry.state]
         click.echo(printable(f"{referent} {what}"))
+    blocks = [each for each in changes.left if register.entries[each].of_block]
+    if blocks:
+        page_id = blocks[0].partition("#")[0]
+        more = f" and {len(blocks) - 1} more anchors of blocks are" if blocks[1:] else " is"
+        what = (
+            f"{blocks[0]}{more} left. Put the markers where the blocks are now, or say that they"
+            f" are gone: {register.name('retire')} {shlex.quote(page_id)} --stays --reason '...'"
+        )
+        click.echo(printable(what), err=True)
     for referent in changes.left:
+        if referent in blocks:
+            continue
         quoted = shlex.quote(referent)
         what = (
             f"{referent} is left. Say what became of it: {register.name('move')}"

@@ -12,17 +12,29 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.manifest import ManifestError
 from mkdocs_markstay.manifest_files import LINES, ManifestFile
 from mkdocs_markstay.manifest_stream import PageRows, Rows, differences
 from mkdocs_markstay.records import Publication, Record, flatten
+from mkdocs_markstay.stay_pairs import (
+    Blocks,
+    find_edited,
+    has_stays,
+    list_blocks,
+    list_stays,
+    may_pair,
+    pair,
+    pair_across,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.manifest_stream import Group, Line, Page
+    from mkdocs_markstay.stay_pairs import BlockPlace, StayKey
 
-WHATS = ("page", "section", "passage")
+WHATS = ("page", "section", "block", "passage")
 """What a change is of."""
 KINDS = (
     "removed",
@@ -35,9 +47,9 @@ KINDS = (
 )
 """What a change is, the worst first."""
 FAILURES: dict[str, str] = {
-    "removed-referent": "a page or section is gone, and nothing says where it went",
-    "moved-referent": "a page or section is gone, and its text or a redirect is elsewhere",
-    "retired-referent": "a page or section is gone, and NEW says why",
+    "removed-referent": "a page, section or block is gone, and nothing says where it went",
+    "moved-referent": "a page, section or block is gone, and it or a redirect is elsewhere",
+    "retired-referent": "a page, section or block is gone, and NEW says why",
     "added-referent": "a page or section is new",
     "removed": "a text is gone",
     "added": "a text is new",
@@ -106,6 +118,23 @@ class Field(NamedTuple):
     new: Any
 
 
+class Marks(NamedTuple):
+    """What a change says of markers.
+
+    ``old`` and ``new`` are the ids of the markers of a passage's blocks, ``edited`` those of
+    blocks that are in both and have another text. ``within`` is the section or page in which
+    a block was.
+    """
+
+    old: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    within: str = ""
+
+
+_UNMARKED = Marks()
+
+
 class Change(NamedTuple):
     """One change: ``kind`` is one of `KINDS`, ``what`` one of `WHATS`.
 
@@ -122,6 +151,7 @@ class Change(NamedTuple):
     followed: bool = False
     opened: bool = False
     reason: str = ""
+    marks: Marks = _UNMARKED
 
     @property
     def place(self) -> Place:
@@ -131,10 +161,25 @@ class Change(NamedTuple):
         return place
 
     @property
+    def touched_blocks(self) -> set[tuple[str, str]]:
+        """The addresses, each with its language, of the blocks that a change of a passage is of."""
+        old, new, edited, _ = self.marks
+        stays = {*edited, *(set(old) ^ set(new))} if self.kind == "edited" else {*old, *new}
+        pages = {
+            (place.referent.partition("#")[0], place.lang)
+            for place in (self.old, self.new)
+            if place is not None and stays
+        }
+        return {(f"{page_id}#{STAY_PREFIX}{s}", lang) for page_id, lang in pages for s in stays}
+
+    @property
     def failures(self) -> tuple[str, ...]:
         """Those of `FAILURES` that it is."""
         if self.what == "passage" or self.kind in ("edited", "metadata"):
-            return (self.kind,)
+            if self.marks is _UNMARKED or self.kind != "edited":
+                return (self.kind,)
+            assert self.old is not None
+            return ("edited",) if self.old.key == self.place.key else ("edited", "moved")
         if self.kind != "moved":
             return (f"{self.kind}-referent",)
         found = ["moved-referent"]
@@ -152,6 +197,7 @@ class Comparison:
     ``facts`` are values of the whole site; ``moving`` tells that one of them may have moved
     everything, so that only texts were compared. ``notes`` say what could not be told.
     ``passages`` counts those of both. ``default_lang`` is the language that need not be named.
+    ``gone`` are the marked blocks that are gone.
     """
 
     old: str
@@ -162,6 +208,7 @@ class Comparison:
     passages: tuple[int, int]
     default_lang: str
     changes: Sequence[Change] = field(default_factory=tuple)
+    gone: frozenset[StayKey] = frozenset()
 
     def count(self) -> dict[str, dict[str, int]]:
         """Count the changes: what, and then the kind."""
@@ -257,12 +304,21 @@ class _Diff:
         # Where texts went, in NEW.
         self._known: dict[Key, Place] = {}
         self.blocks: tuple[dict[Key, tuple[str, ...]], dict[Key, tuple[str, ...]]] = ({}, {})
+        # Marked blocks, what is left of sections with such in both, and passages that were
+        # paired by them and are in another section now.
+        self.marked = Blocks()
+        self.left: list[_Left] = []
+        self.paired: list[tuple[Place, Place]] = []
+        # The markers of passages with such that only one of the two has, by `id`.
+        self.stays_of: dict[int, tuple[str, ...]] = {}
 
     def run(self) -> Comparison:
         if self.listed:
             self._compare_rows("pages", _PAGE_FIELDS)
             self._compare_rows("sections", _SECTION_FIELDS)
         passages = self._compare_passages()
+        gone = self._resolve_blocks()
+        self._resolve_left()
         self._resolve_referents(self._match_blocks() if self.moving else self._resolve_passages())
         self.changes.sort(key=_order)
         return Comparison(
@@ -274,6 +330,7 @@ class _Diff:
             passages,
             self.default_lang,
             self.changes,
+            gone,
         )
 
     # -- the whole site
@@ -356,9 +413,7 @@ class _Diff:
 
     def _resolve_referents(self, elsewhere: Mapping[Key, Key]) -> None:
         """Tell what became of pages and sections; ``elsewhere`` is where their texts went."""
-        header = self.new.header or {}
-        redirects = {row["from"]: row for row in header.get("redirects", ())}
-        retired = {row["referent"]: row for row in header.get("retired", ())}
+        redirects, retired = _list_old(self.new.header)
         for (referent, lang), place in self.gone.items():
             what = _what(referent)
             target = elsewhere.get((referent, lang))
@@ -393,14 +448,15 @@ class _Diff:
         """Tell of addresses that were old in OLD already, and that NEW has forgotten."""
         if not self.listed or self.old.header is None:
             return
-        header, lang = self.old.header, self.default_lang
-        rows = {row["from"]: row for row in header.get("redirects", ())}
+        lang = self.default_lang
+        back = {each.referent for found in self.marked.fresh.values() for each in found.values()}
+        rows, gone = _list_old(self.old.header)
         led = set(rows)
-        rows |= {row["referent"]: row for row in header.get("retired", ())}
+        rows |= gone
         for referent, row in rows.items():
             url = self.old.base + row["url"]
             place = Place(referent, lang, url=url)
-            if (referent, lang) in self.fresh or referent in redirects:
+            if (referent, lang) in self.fresh or referent in redirects or referent in back:
                 continue
             if referent not in retired:
                 self.changes.append(Change("removed", _what(referent), place, None))
@@ -427,24 +483,155 @@ class _Diff:
         # In the order of the two documents, not in that of the sections that they share.
         removed: list[tuple[int, Place]] = []
         added: list[tuple[int, Place]] = []
+        marked: _MarkedPage | None = None
         # Of a page that has very many passages, one section at a time is parsed.
         for referent, (first, second) in _by_section(group).items():
             before = self.old.complete(group.page, old.read(first))
             after = self.new.complete(group.page, new.read(second))
             if not self.listed and b"#" in referent:
                 self._derive_section(before, after, shared=referent in group.shared)
+            if has_stays(before) or has_stays(after):
+                marked = marked or _MarkedPage()
+                marked.add(before, after)
+                if not self.moving:
+                    marked.left.append(self._match_marked(before, after))
+                    continue
             if self.moving:
                 self._compare_blocks(before, after)
-                continue
-            left = self._match(before, after)
-            for rows, lines, found in ((before, first, removed), (after, second, added)):
-                found += [
-                    (line.number, _place_passage(row))
-                    for row, line in zip(rows, lines, strict=True)
-                    if id(row) in left
-                ]
+            else:
+                left = self._match(before, after)
+                for rows, lines, found in ((before, first, removed), (after, second, added)):
+                    found += [
+                        (line.number, _place_passage(row))
+                        for row, line in zip(rows, lines, strict=True)
+                        if id(row) in left
+                    ]
         self.removed += [place for _, place in sorted(removed)]
         self.added += [place for _, place in sorted(added)]
+        if marked is not None:
+            self._compare_marked(marked)
+
+    # -- passages with markers
+
+    def _compare_marked(self, page: _MarkedPage) -> None:
+        """Compare what is left of the sections of a page that have markers."""
+        self.marked.compare(page.old, page.new)
+        self._tell_pairs(page.left, pair)
+        for left in page.left:
+            # A marker that only one of the two has here may be in another page.
+            if any(map(list_stays, (*left.old, *left.new))):
+                self.left.append(left)
+            else:
+                self._match_left(left)
+
+    def _match_marked(self, old: list[Record], new: list[Record]) -> _Left:
+        """Compare the passages of one section by their markers; give those that are left."""
+        left = _Left(old, new)
+        self._tell_pairs([left], pair)
+        at = {(row["text_digest"], row["position"]): row for row in left.new}
+        pairs = []
+        for row in left.old:
+            other = at.get((row["text_digest"], row["position"]))
+            if other is not None and may_pair(row, other):
+                self._compare_metadata("metadata", row, other)
+                pairs.append((row, other))
+        _remove([left], pairs)
+        return left
+
+    def _tell_pairs(
+        self,
+        sections: Sequence[_Left],
+        find: Callable[[Sequence[Record], Sequence[Record]], list[tuple[Record, Record]]],
+    ) -> None:
+        """Pair what is left of sections by markers, and tell what became of each passage."""
+        old = [row for left in sections for row in left.old]
+        new = [row for left in sections for row in left.new]
+        pairs = find(old, new)
+        for row, other in pairs:
+            here = (row["referent"], row["lang"]) == (other["referent"], other["lang"])
+            if row["text_digest"] != other["text_digest"]:
+                self._tell_edited(row, other)
+            elif not here:
+                places = _place_passage(row), _place_passage(other)
+                marks = _mark(row, other)
+                self.changes.append(Change("moved", "passage", *places, marks=marks))
+            else:
+                same = row["position"] == other["position"]
+                self._compare_metadata("metadata" if same else "repositioned", row, other)
+            if not here:
+                self.paired.append((_place_passage(row), _place_passage(other)))
+        _remove(sections, pairs)
+
+    def _tell_edited(self, old: Record, new: Record) -> None:
+        start = _differ_at(old["text"], new["text"])
+        before, after = _place_passage(old, start), _place_passage(new, start)
+        self.changes.append(Change("edited", "passage", before, after, marks=_mark(old, new)))
+
+    def _match_left(self, left: _Left) -> None:
+        """Compare what is left of a section once all markers have told what they can."""
+        texts: dict[tuple[str, bool], deque[Record]] = defaultdict(deque)
+        for row in left.new:
+            texts[row["text_digest"], bool(list_stays(row))].append(row)
+        pairs = []
+        for row in left.old:
+            kinds = (False,) if list_stays(row) else (False, True)
+            same = next((s for k in kinds if (s := texts.get((row["text_digest"], k)))), None)
+            if same:
+                pairs.append((row, same.popleft()))
+                self._compare_metadata("repositioned", *pairs[-1])
+        _remove([left], pairs)
+        # In order, but for two that have other markers.
+        waiting: tuple[deque[int], deque[int]] = (deque(), deque())
+        for number, row in enumerate(left.new):
+            waiting[bool(list_stays(row))].append(number)
+        pairs = []
+        for row in left.old:
+            able = [each for each in waiting[: 1 if list_stays(row) else 2] if each]
+            if able:
+                pairs.append((row, left.new[min(able, key=lambda each: each[0]).popleft()]))
+                self._tell_edited(*pairs[-1])
+        _remove([left], pairs)
+        for rows, found in ((left.old, self.removed), (left.new, self.added)):
+            for row in rows:
+                place = _place_passage(row)
+                found.append(place)
+                if stays := list_stays(row):
+                    self.stays_of[id(place)] = stays
+
+    def _resolve_left(self) -> None:
+        """Compare what is left of sections with markers of which other pages may tell."""
+        self._tell_pairs(self.left, pair_across)
+        for left in self.left:
+            self._match_left(left)
+        self.left.clear()
+
+    def _resolve_blocks(self) -> frozenset[StayKey]:
+        """Tell what became of the anchors of blocks; give the blocks that are gone."""
+        if self.marked.gone:
+            self.marked.keep_published(self.new.rows(self.new.part))
+        redirects, retired = _list_old(self.new.header)
+        for key, place in (*self.marked.gone.items(), *self.marked.unanchored.items()):
+            if not place.referent:
+                continue
+            change = Change("removed", "block", _place_block(place, key), None)
+            elsewhere = self.marked.find_elsewhere(key)
+            row = redirects.get(place.referent)
+            if row is not None:
+                known = elsewhere is not None and elsewhere.referent == row["to"]
+                new = Place(row["to"], key.lang)
+                if known and elsewhere is not None:
+                    new = _place_block(elsewhere, key)
+                change = change._replace(kind="moved", new=new, followed=True)
+            elif place.referent in retired:
+                reason = retired[place.referent]["reason"]
+                change = change._replace(kind="retired", reason=reason)
+            elif elsewhere is not None and elsewhere.referent:
+                change = change._replace(kind="moved", new=_place_block(elsewhere, key))
+            self.changes.append(change._replace(marks=Marks(within=place.section)))
+        gone = self.marked.gone
+        return frozenset(key for key in gone if self.marked.find_elsewhere(key) is None)
+
+    # -- passages without
 
     def _match(self, old: list[Record], new: list[Record]) -> set[int]:
         """Compare the passages of one section that are not the same in both.
@@ -489,7 +676,7 @@ class _Diff:
         if kind == "metadata" and not fields and self.told:
             return
         places = _place_passage(old), _place_passage(new)
-        self.changes.append(Change(kind, "passage", *places, fields))
+        self.changes.append(Change(kind, "passage", *places, fields, marks=_mark(old, new)))
 
     def _compared(self, row: Record, side: _Side) -> Record:
         """Give a passage without the address of the site, if that is known of both."""
@@ -501,21 +688,27 @@ class _Diff:
     def _resolve_passages(self) -> dict[Key, Key]:
         """Find the texts that moved; give pages and sections of which all texts went to one."""
         waiting: dict[str, deque[Place]] = defaultdict(deque)
+        # Of these, one that has markers itself is none.
+        marked: dict[str, deque[Place]] = defaultdict(deque)
         for place in self.added:
-            waiting[place.text_digest].append(place)
+            (marked if id(place) in self.stays_of else waiting)[place.text_digest].append(place)
         targets: dict[Key, set[Key | None]] = defaultdict(set)
         for place in self.removed:
             same = waiting.get(place.text_digest)
+            if not same and marked and id(place) not in self.stays_of:
+                same = marked.get(place.text_digest)
             target = same.popleft() if same else None
             kind = "removed" if target is None else "moved"
-            self.changes.append(Change(kind, "passage", place, target))
-            for find in (_section_of, _page_of) if "#" in place.referent else (_page_of,):
-                found = target and find(target)
-                if found:
-                    self._known.setdefault(found.key, found)
-                targets[find(place).key].add(found and found.key)
-        for same in waiting.values():
-            self.changes += [Change("added", "passage", None, place) for place in same]
+            marks = self._marks_of(place, target)
+            self.changes.append(Change(kind, "passage", place, target, marks=marks))
+            self._note_target(place, target, targets)
+        for place, target in self.paired:
+            self._note_target(place, target, targets)
+        for same in (*waiting.values(), *marked.values()):
+            self.changes += [
+                Change("added", "passage", None, place, marks=self._marks_of(None, place))
+                for place in same
+            ]
         # A page has all the texts of its sections.
         return {
             key: target
@@ -524,6 +717,20 @@ class _Diff:
             for target in found
             if target is not None
         }
+
+    def _marks_of(self, old: Place | None, new: Place | None) -> Marks:
+        first, second = (self.stays_of.get(id(place), ()) for place in (old, new))
+        return Marks(first, second) if first or second else _UNMARKED
+
+    def _note_target(
+        self, place: Place, target: Place | None, targets: dict[Key, set[Key | None]]
+    ) -> None:
+        """Note where a passage of a page and a section went."""
+        for find in (_section_of, _page_of) if "#" in place.referent else (_page_of,):
+            found = target and find(target)
+            if found:
+                self._known.setdefault(found.key, found)
+            targets[find(place).key].add(found and found.key)
 
     # -- passages, when everything moved
 
@@ -560,6 +767,44 @@ class _Diff:
             if blocks and same:
                 found[key] = same.popleft()
         return found
+
+
+@dataclass
+class _Left:
+    """The passages of a section that have not been paired yet."""
+
+    old: list[Record]
+    new: list[Record]
+
+
+@dataclass
+class _MarkedPage:
+    """The sections of a page that have markers: their blocks, and what is left of them."""
+
+    old: dict[StayKey, BlockPlace] = field(default_factory=dict)
+    new: dict[StayKey, BlockPlace] = field(default_factory=dict)
+    left: list[_Left] = field(default_factory=list)
+
+    def add(self, old: Iterable[Record], new: Iterable[Record]) -> None:
+        """Add the blocks of a section."""
+        for found, rows in ((self.old, old), (self.new, new)):
+            for row in rows:
+                found.update(list_blocks(row))
+
+
+def _remove(sections: Iterable[_Left], pairs: Sequence[tuple[Record, Record]]) -> None:
+    """Take those that were paired out of what is left."""
+    paired = {id(row) for both in pairs for row in both}
+    for left in sections if paired else ():
+        left.old = [row for row in left.old if id(row) not in paired]
+        left.new = [row for row in left.new if id(row) not in paired]
+
+
+def _list_old(header: Record | None) -> tuple[dict[str, Record], dict[str, Record]]:
+    """Give the redirects and what is retired, by referent."""
+    header = header or {}
+    redirects = {row["from"]: row for row in header.get("redirects", ())}
+    return redirects, {row["referent"]: row for row in header.get("retired", ())}
 
 
 def _by_section(group: Group) -> dict[bytes, tuple[list[Line], list[Line]]]:
@@ -645,6 +890,19 @@ def _place_passage(row: Record, start: int = 0) -> Place:
         row["text_digest"],
         _cut(row["text"], start),
     )
+
+
+def _mark(old: Record, new: Record) -> Marks:
+    """Say what there is to say of the markers of two passages."""
+    first, second = list_stays(old), list_stays(new)
+    if not first and not second:
+        return _UNMARKED
+    return Marks(first, second, find_edited(old, new))
+
+
+def _place_block(place: BlockPlace, key: StayKey) -> Place:
+    referent = place.referent or place.section
+    return Place(referent, key.lang, place.title, place.url, place.source, place.line)
 
 
 def _section_of(place: Place) -> Place:

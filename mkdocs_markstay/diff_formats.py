@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_markstay.diff import KINDS
 from mkdocs_markstay.findings import printable
 from mkdocs_markstay.formats import write_command
+from mkdocs_markstay.stay_pairs import StayKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ _TOOL = "mkdocs-markstay"
 _SHOWN = {"text": 500, "markdown": 200, "github": 50}
 _COMMENT = 55_000
 _CITATIONS_SHOWN = 20
+_STAYS_SHOWN = 3
 _VALUE = 80
 _PLAIN = frozenset(" -/")
 
@@ -70,6 +72,7 @@ class _Entry:
     change: Change
     passages: int = 0
     sections: int = 0
+    blocks: int = 0
     failures: set[str] = field(default_factory=set)
 
     def add(self, change: Change) -> None:
@@ -77,6 +80,7 @@ class _Entry:
         if change is not self.change:
             self.passages += change.what == "passage"
             self.sections += change.what == "section"
+            self.blocks += change.what == "block"
 
 
 class _Entries:
@@ -100,15 +104,16 @@ class _Entries:
     def _find(self, change: Change) -> _Entry | None:
         """Find the entry that a change adds nothing to but its number."""
         if change.kind == "removed" and change.old is not None:
-            entry = _find_owner(self._gone, change.old)
+            entry = _find_owner(self._gone, change)
             # What moved or was retired speaks for itself, and passages may have gone with it.
-            with_it = ("removed", "retired") if change.what == "passage" else ("removed",)
+            part = change.what in ("passage", "block")
+            with_it = ("removed", "retired") if part else ("removed",)
             return entry if entry is not None and entry.change.kind in with_it else None
         if change.kind == "added" and change.new is not None:
-            entry = _find_owner(self._fresh, change.new)
+            entry = _find_owner(self._fresh, change)
             return entry if entry is not None and entry.change.kind == "added" else None
         if change.kind == "moved" and change.old is not None:
-            entry = _find_owner(self._gone, change.old)
+            entry = _find_owner(self._gone, change)
             return entry if entry is not None and _goes_along(change, entry.change) else None
         if change.what == "passage":
             return self._others.get((change.kind, change.place.key))
@@ -117,7 +122,7 @@ class _Entries:
     def _remember(self, change: Change, entry: _Entry) -> None:
         if change.kind in ("repositioned", "metadata"):
             self._others[change.kind, change.place.key] = entry
-        if change.what == "passage":
+        if change.what in ("passage", "block"):
             return
         if change.kind in ("removed", "retired", "moved") and change.old is not None:
             self._gone[change.old.key] = entry
@@ -125,10 +130,12 @@ class _Entries:
             self._fresh[change.new.key] = entry
 
 
-def _find_owner(known: dict[Key, _Entry], place: Place) -> _Entry | None:
+def _find_owner(known: dict[Key, _Entry], change: Change) -> _Entry | None:
     """Find the page or section that something is a part of."""
+    place = change.old or change.new
+    assert place is not None
     page = (place.referent.partition("#")[0], place.lang)
-    return known.get(place.key) or known.get(page)
+    return known.get((change.marks.within or place.referent, place.lang)) or known.get(page)
 
 
 def _goes_along(change: Change, owner: Change) -> bool:
@@ -174,6 +181,10 @@ class _Words:
                 yield f"everything may have moved, and only texts are compared: {facts}"
             else:
                 yield f"of all records: {facts}"
+        if self.comparison.gone:
+            number = len(self.comparison.gone)
+            are = "is" if number == 1 else "are"
+            yield f"{_count(number, 'marked block')} {are} gone"
         for note in self.comparison.notes:
             yield f"note: {self.name(note)}"
 
@@ -187,11 +198,25 @@ class _Words:
         alone = change.what == "passage" and not entry.passages
         if alone:
             subject += f" [{place.position}]"
-        parts = [part for part in (self._tell(change, alone=alone), self._count(entry)) if part]
+        parts = [self._tell(change, alone=alone), self._count(entry), self._gone(change)]
+        parts = [part for part in parts if part]
         said = ", ".join(parts)
         if change.reason:
             said = f"{said}: {self.name(change.reason)}" if said else self.name(change.reason)
         return subject, said
+
+    def _gone(self, change: Change) -> str:
+        """Name the marked blocks of a passage that are gone."""
+        old = change.old
+        if old is None or change.what != "passage":
+            return ""
+        page_id = old.referent.partition("#")[0]
+        gone = [
+            s for s in change.marks.old if StayKey(page_id, old.lang, s) in self.comparison.gone
+        ]
+        left = f" and {len(gone) - _STAYS_SHOWN:,} more" if len(gone) > _STAYS_SHOWN else ""
+        names = ", ".join(self.name(f"stay:{stay}") for stay in gone[:_STAYS_SHOWN])
+        return f"gone: {names}{left}" if gone else ""
 
     def field(self, changed: Field) -> str:
         """Say which value is another one."""
@@ -204,7 +229,8 @@ class _Words:
             text = change.place.excerpt or change.place.title
             return self.quote(text) if text else ""
         if change.kind == "edited":
-            return f"{self.quote(old.excerpt)} {self.arrow} {self.quote(new.excerpt)}"
+            moved = f"from {self.name(old.referent)}: " if old.key != new.key else ""
+            return f"{moved}{self.quote(old.excerpt)} {self.arrow} {self.quote(new.excerpt)}"
         if change.kind == "moved":
             position = f" [{new.position}]" if change.what == "passage" else ""
             url = f": {self.name(new.url)}" if new.url else ""
@@ -220,7 +246,11 @@ class _Words:
         """Count what the entry stands for, itself included if it is of a passage."""
         own = entry.change.what == "passage"
         passages = entry.passages + own if entry.passages else 0
-        counts = [(entry.sections, "section"), (passages, "passage")]
+        counts = [
+            (entry.sections, "section"),
+            (entry.blocks, "anchor"),
+            (passages, "passage"),
+        ]
         return " and ".join(_count(number, name) for number, name in counts if number)
 
 
@@ -294,6 +324,14 @@ def _escape(text: str) -> str:
     return f"<code>{escaped}</code>"
 
 
+def _write_counts(comparison: Comparison) -> Iterator[str]:
+    for what, kinds in comparison.count().items():
+        # Most sites have no anchors of blocks.
+        if what != "block" or any(kinds.values()):
+            counts = " | ".join(f"{kinds[kind]:,}" if kinds[kind] else "" for kind in KINDS)
+            yield f"| {what}s | {counts} |\n"
+
+
 def _write_markdown(report: Report) -> Iterator[str]:
     comparison = report.comparison
     words = _Words(report, _escape, lambda text: _escape(_shorten(text)), "→")
@@ -303,9 +341,7 @@ def _write_markdown(report: Report) -> Iterator[str]:
         yield f"No changes ({_totals(comparison)}).\n"
         return
     yield f"| | {' | '.join(KINDS)} |\n|---|{'---:|' * len(KINDS)}\n"
-    for what, kinds in comparison.count().items():
-        counts = " | ".join(f"{kinds[kind]:,}" if kinds[kind] else "" for kind in KINDS)
-        yield f"| {what}s | {counts} |\n"
+    yield from _write_counts(comparison)
     yield f"\n{_totals(comparison)}.\n"
     entries = _Entries(comparison.changes).entries
     kind, room, shown = "", _COMMENT, 0
@@ -377,6 +413,7 @@ def _write_json(report: Report, version: str) -> Iterator[str]:
             "affected": list(report.affected),
             "unknown": list(citations.unknown),
         },
+        "gone_stays": [each._asdict() for each in sorted(comparison.gone)],
         "summary": comparison.count(),
         "failures": list(report.failures),
     }
@@ -399,12 +436,13 @@ def _make_record(change: Change) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "what": change.what,
-        "old": _make_place(change.old, change.what),
-        "new": _make_place(change.new, change.what),
+        "old": _make_place(change.old, change.what, change.marks.old),
+        "new": _make_place(change.new, change.what, change.marks.new),
         "fields": _make_fields(change.fields),
         "redirected": change.followed,
         "opened": change.opened,
         "reason": change.reason,
+        "edited_stays": list(change.marks.edited),
     }
 
 
@@ -412,11 +450,13 @@ def _make_fields(fields: Sequence[Field]) -> dict[str, dict[str, Any]]:
     return {each.name: {"old": each.old, "new": each.new} for each in fields}
 
 
-def _make_place(place: Place | None, what: str) -> dict[str, Any] | None:
+def _make_place(place: Place | None, what: str, stays: tuple[str, ...]) -> dict[str, Any] | None:
     if place is None:
         return None
     record = place._asdict()
     if what != "passage":
         for key in ("position", "chunk_id", "text_digest"):
             del record[key]
+    else:
+        record["stays"] = list(stays)
     return record

@@ -15,6 +15,11 @@ _ATTRIBUTE = re.compile(
 _HEADING = re.compile("h[1-6]")
 _HEADING_END = re.compile("</h[1-6]", re.IGNORECASE)
 _PERMALINK = re.compile(r"""<a\b[^<>]*\bclass=["']?headerlink\b.*?</a>""", re.DOTALL)
+# Elements whose content begins with no text; and those that do not even stand beside one.
+_WITHOUT_TEXT = frozenset(
+    ("ul", "ol", "dl", "table", "img", "hr", "br", "input", "picture", "video", "audio", "iframe")
+)
+_PARTS_OF_TABLES = frozenset(("tr", "thead", "tbody", "tfoot", "colgroup", "col", "caption"))
 _ANY_TAG = re.compile("<!--.*?-->|<[^<>]*>", re.DOTALL)
 
 
@@ -32,6 +37,17 @@ def find_heading(content: str, section_id: str) -> int | None:
             _read_id(match["attributes"]) == section_id if section_id else name == "h1"
         ):
             return match.end()
+    return None
+
+
+def find_element(content: str, element_id: str) -> int | None:
+    """Find where a further anchor of an element can stand: in it, or before it."""
+    for match in _TAG.finditer(content):
+        if match["name"] and _read_id(match["attributes"]) == element_id:
+            name = match["name"].lower()
+            if name in _PARTS_OF_TABLES:
+                return None
+            return match.start() if name in _WITHOUT_TEXT else match.end()
     return None
 
 

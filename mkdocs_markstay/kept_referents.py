@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
@@ -20,21 +21,32 @@ if TYPE_CHECKING:
     from mkdocs_markstay.register import Entry, Register
 
 
+_SHOWN = 3
+_MANY = 10
+"""Of more blocks of a page than these, one finding tells."""
+
+
 def check_referents(
-    register: Register, places: Mapping[str, PublishedPlace], digests: Mapping[str, str]
+    register: Register,
+    places: Mapping[str, PublishedPlace],
+    digests: Mapping[str, str],
+    followed: Mapping[str, str],
 ) -> list[Finding]:
     """Find what the register says to be published and is not, and the reverse.
 
     ``places`` is what is published, by referent; ``digests`` are those of the published
-    sections' texts, as far as they are known, by referent.
+    sections' texts, as far as they are known, by referent. In the register, blocks that have
+    moved have done so already: ``followed`` are these (see `kept_blocks`).
     """
     lost = _find_lost(register, places)
     findings = list(_check_again(register, places))
     if lost:
         entries = register.entries.values()
         known = {e.referent for e in entries if e.state == LIVE} & places.keys()
-        nearest = Nearest(places, known, digests, lost)
-        findings += _Lost(register, places, nearest, known).tell(lost)
+        nearest = Nearest(places, known, digests, lost, followed)
+        teller = _Lost(register, places, nearest, known)
+        findings += teller.tell([entry for entry in lost if not entry.of_block])
+        findings += teller.tell_blocks([entry for entry in lost if entry.of_block])
     return findings
 
 
@@ -71,14 +83,22 @@ def _find_erased(entry: Entry, places: Mapping[str, PublishedPlace]) -> OutlineH
     return same[0] if len(same) == 1 and not same[0].section_id else None
 
 
-def check_new(register: Register, places: Mapping[str, PublishedPlace]) -> list[Finding]:
-    """Find what a current register would have, and this one has not."""
+def check_new(
+    register: Register, places: Mapping[str, PublishedPlace], followed: Mapping[str, str]
+) -> list[Finding]:
+    """Find what a current register would have, and this one has not.
+
+    ``followed`` are the blocks that have moved, and that the register has elsewhere still.
+    """
     findings: list[Finding] = []
     if not register.exists:
         message = f"there is no {NAME} yet. Run: {register.command}"
         return [Finding(register.shown, 1, "unregistered", message)]
+    findings += _check_new_blocks(register, places, followed)
     for referent, place in places.items():
         entry = register.entries.get(referent)
+        if place.stay:
+            continue
         if entry is None:
             message = f"{show(referent)} is not in {NAME}. Run: {register.command}"
             findings.append(
@@ -95,6 +115,33 @@ def check_new(register: Register, places: Mapping[str, PublishedPlace]) -> list[
         message = f"the lines are not in order. Run: {register.command}"
         findings.append(Finding(register.shown, 1, "unregistered", message))
     return findings
+
+
+def _check_new_blocks(
+    register: Register, places: Mapping[str, PublishedPlace], followed: Mapping[str, str]
+) -> Iterator[Finding]:
+    went: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for old, new in followed.items():
+        went[places[new].report.page_id].append((old, new))
+    for each in went.values():
+        many = len(each) > _MANY
+        for old, new in each[:1] if many else each:
+            is_now = f"is {show(new)} now" if new != old else "is published again"
+            rest = f", and so are {len(each) - 1} others on this page" if many else ""
+            message = f"{show(old)} {is_now}, by its marker{rest}. Run: {register.command}"
+            yield Finding(places[new].path, places[new].line, "unregistered", message)
+    moved = set(followed.values())
+    pages: dict[str, list[PublishedPlace]] = defaultdict(list)
+    for referent, place in places.items():
+        if place.stay and referent not in register.entries and referent not in moved:
+            pages[place.report.page_id].append(place)
+    for blocks in pages.values():
+        many = len(blocks) > _MANY
+        for place in blocks[:1] if many else blocks:
+            others = f" and the anchors of {len(blocks) - 1} other blocks of this page are"
+            are = others if many else " is"
+            message = f"{show(place.referent)}{are} not in {NAME}. Run: {register.command}"
+            yield Finding(place.path, place.line, "unregistered", message)
 
 
 def check_forgotten(register: Register, before: Register, revision: str) -> list[Finding]:
@@ -120,7 +167,8 @@ def _check_again(register: Register, places: Mapping[str, PublishedPlace]) -> It
             continue
         line = register.lines[referent]
         became = f"moved to {show(entry.detail)}" if entry.state == MOVED else "retired"
-        other = "give the heading another id" if entry.section_id else "rename the file"
+        named = "marker" if place.stay else "heading"
+        other = f"give the {named} another id" if entry.section_id else "rename the file"
         message = (
             f"{show(referent)} is published, and {register.shown}:{line} says that it was"
             f" {became}. If it is another text, {other}; if it is the same again,"
@@ -175,6 +223,75 @@ class _Lost:
             message = f"{what} and is not any more{steps}"
             yield Finding(path, line, "lost-referent", message, heading=entry.title)
 
+    def tell_blocks(self, lost: Sequence[Entry]) -> Iterator[Finding]:
+        """Tell of the anchors of blocks, of many at once: their markers are in the sources."""
+        if self._has_no_anchors(len(lost)):
+            yield self._tell_all(lost)
+            return
+        pages: dict[str, list[Entry]] = defaultdict(list)
+        for entry in lost:
+            pages[entry.page_id].append(entry)
+        for page_id, entries in pages.items():
+            page = self.register.entries.get(page_id)
+            without_page = page is not None and page.state == LIVE and page_id not in self.places
+            if without_page or len(entries) > _MANY:
+                yield self._tell_many(page_id, entries, without_page=without_page)
+                continue
+            for entry in entries:
+                steps = self._name_steps(entry, self.nearest.find(entry))
+                what = f"{show(entry.referent)}, the anchor of a block ({self._line_of(entry)}),"
+                yield self._make_block_finding(
+                    entry, f"{what} was published and is not any more{steps}"
+                )
+
+    def _has_no_anchors(self, lost: int) -> bool:
+        """Whether the site has none at all, because they are switched off or their markers are."""
+        if not lost or any(place.stay for place in self.places.values()):
+            return False
+        pages = [place for place in self.places.values() if not place.section_id]
+        return lost > _MANY or any(place.report.stays for place in pages)
+
+    def _tell_all(self, lost: Sequence[Entry]) -> Finding:
+        first = lost[0]
+        message = (
+            f"{len(lost):,} anchors of blocks ({show(first.referent)} is the first) were published,"
+            " and this site has no anchors of blocks any more. Set stay_anchors: true, and let"
+            " pages keep their markers. If they are gone for good, run:"
+            f" {self.register.name('retire')} --stays --reason '...'"
+        )
+        return Finding(
+            self.register.shown, self.register.lines[first.referent], "lost-referent", message
+        )
+
+    def _tell_many(self, page_id: str, entries: Sequence[Entry], *, without_page: bool) -> Finding:
+        first = entries[0]
+        names = ", ".join(show(entry.referent) for entry in entries[:_SHOWN])
+        more = f" and {len(entries) - _SHOWN} more" if len(entries) > _SHOWN else ""
+        what = f"the anchors of blocks {names}{more} ({self._line_of(first)}) were published"
+        retire = f"{self.register.name('retire')} {shlex.quote(page_id)} --stays --reason '...'"
+        if without_page:
+            page = f"{self.register.shown}:{self.register.lines[page_id]}"
+            message = (
+                f"{what} and are not any more, nor is their page: see {page}. Its command takes"
+                " along those that are where it is now"
+            )
+        else:
+            message = (
+                f"{what} and are not any more. Put their markers back. If they are gone for good,"
+                f" run: {retire}"
+            )
+        return self._make_block_finding(first, message)
+
+    def _make_block_finding(self, entry: Entry, message: str) -> Finding:
+        page = self.places.get(entry.page_id)
+        if page is not None:
+            return Finding(page.path, 1, "lost-referent", message)
+        line = self.register.lines[entry.referent]
+        return Finding(self.register.shown, line, "lost-referent", message)
+
+    def _line_of(self, entry: Entry) -> str:
+        return f"{self.register.shown}:{self.register.lines[entry.referent]}"
+
     def _name_with_page(
         self, entry: Entry, candidates: Sequence[Candidate], whole: Sequence[Candidate]
     ) -> str:
@@ -190,7 +307,7 @@ class _Lost:
     def _name_steps(
         self, entry: Entry, candidates: Sequence[Candidate], *, with_page: bool = False
     ) -> str:
-        steps = ["Put it back"]
+        steps = ["Put its marker back" if entry.of_block else "Put it back"]
         quoted = shlex.quote(entry.referent)
         heading = _find_erased(entry, self.places)
         if heading is not None:

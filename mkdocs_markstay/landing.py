@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.heading_html import read_title
+from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.register import LIVE, MOVED, RETIRED
 from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.site_addresses import Address
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Note:
-    """What is said at an old address: ``text``, and where it leads to, if anywhere."""
+    """What is said at an old address: ``text``, and where it leads to, if anywhere.
+
+    ``of_block``: a block was there, not a section; ``title`` is then that of its new page.
+    """
 
     fragment: str
     title: str
     to: Address | None
     text: str = ""
+    of_block: bool = False
 
 
 @dataclass
@@ -159,7 +164,8 @@ class _Planner:
                     anchors += [old] if old not in anchors else []
                 continue
             title = self.title_of(end) if end.state == LIVE else entry.title
-            note = Note(entry.section_id, title, to, end.detail if end.state == RETIRED else "")
+            text = end.detail if end.state == RETIRED else ""
+            note = Note(entry.section_id, title, to, text, self.is_block(entry, end))
             if target in self.landings.pages:
                 page = self.landings.pages[target]
                 # The page takes every section id along, unless it leads to a section itself.
@@ -185,10 +191,19 @@ class _Planner:
 
     def title_of(self, end: Entry) -> str:
         place = self.places[end.referent]
+        if place.stay:  # a block has no title, so it is its page that is named
+            place = self.places[place.report.page_id]
         content = self.contents.get(place.report.target)
         # Of what readers do not see there is no title.
         shown = read_title(content, place.section_id) if content and place.title else ""
         return shown or place.title or end.title
+
+    def is_block(self, entry: Entry, end: Entry) -> bool:
+        """Whether an old address was that of a block, as far as it can be told."""
+        if end.state == LIVE:
+            return bool(self.places[end.referent].stay)
+        # The line of what is gone says no more than its referent.
+        return entry.section_id.startswith(STAY_PREFIX) and not entry.title
 
     def tell_taken(self, entry: Entry, target: str) -> None:
         became = f"was moved to {show(entry.detail)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from mkdocs_markstay.heading_html import find_heading
+from mkdocs_markstay.heading_html import find_element, find_heading
 from mkdocs_markstay.site_addresses import Address
 
 if TYPE_CHECKING:
@@ -55,11 +55,13 @@ def insert_anchors(content: str, anchors: Sequence[tuple[str, str]]) -> tuple[st
     """Put further ids into a page's content, each at its section (section id, old id).
 
     Returns the content, and the anchors that belong before it: those of the page itself, and
-    those of sections whose heading is not found.
+    those of sections whose heading, and blocks whose element, is not found.
     """
     before = ""
     for section_id, old in anchors:
         place = find_heading(content, section_id) if section_id else None
+        if place is None and section_id:
+            place = find_element(content, section_id)
         if place is None:
             before += write_anchor(old)
         else:
@@ -82,9 +84,11 @@ def _write_note(note: Note, target: str, addresses: Addresses) -> str:
     opening = f'<div id="{escape(note.fragment)}" class="markstay-note" lang="en"{_HIDDEN}>'
     title = escape(note.title or note.fragment)
     if note.to is None:
-        return f"{opening}The section “{title}” was retired: {escape(note.text)}</div>"
+        what = "What stood here" if note.of_block else f"The section “{title}”"
+        return f"{opening}{what} was retired: {escape(note.text)}</div>"
     link = _write_link("markstay-to", title, target, note.to, addresses)
-    return f"{opening}This section has moved: {link}</div>"
+    what = "What stood here" if note.of_block else "This section"
+    return f"{opening}{what} has moved: {link}</div>"
 
 
 def _write_link(css: str, title: str, target: str, to: Address, addresses: Addresses) -> str:
@@ -101,10 +105,18 @@ def write_page(page: OldPage, target: str, addresses: Addresses, site_url: str) 
         head = '<meta name="robots" content="noindex">'
         body = f"<h1>{title}</h1><p>This page was retired: {escape(page.text)}</p>"
         elsewhere = [
-            _write_link("markstay-part", escape(note.title), target, note.to, addresses)
+            # Of blocks, which have no titles, the page is named, and that once.
+            _write_link(
+                "markstay-part",
+                escape(note.title),
+                target,
+                Address(note.to.target) if note.of_block else note.to,
+                addresses,
+            )
             for note in page.notes
             if note.to is not None
         ]
+        elsewhere = list(dict.fromkeys(elsewhere))
         if elsewhere:
             body += f"<p>Parts of it are now elsewhere: {', '.join(elsewhere)}</p>"
         home = _write_link("markstay-home", "Home", target, Address("index.html"), addresses)

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
+from mkdocs_markstay.published_places import list_homes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -33,7 +35,8 @@ class Nearest:
 
     ``known`` are the referents of the register that are published: these are themselves
     and nothing else, unless they have the same text. ``digests`` are the digests of the
-    published sections' texts, by referent; ``lost`` the entries that are missed.
+    published sections' texts, by referent; ``lost`` the entries that are missed; ``followed``
+    blocks that are elsewhere now, old referents to new: they tell where their page may be.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Nearest:
         known: Iterable[str],
         digests: Mapping[str, str],
         lost: Iterable[Entry],
+        followed: Mapping[str, str],
     ) -> None:
         self._known = known = set(known)
         self._places = places
@@ -50,7 +54,10 @@ class Nearest:
         self._by_id: dict[str, list[PublishedPlace]] = defaultdict(list)
         self._by_title: dict[str, list[PublishedPlace]] = defaultdict(list)
         self._new_pages: dict[str, PublishedPlace] = {}
+        self._homes = list_homes(places)
         for referent, place in places.items():
+            if place.stay:
+                continue
             digest = digests.get(referent)
             if digest:
                 self._by_text[digest].append(place)
@@ -64,8 +71,14 @@ class Nearest:
             self._by_title[_fold(place.title)].append(place)
         self._lost_of: dict[str, list[Entry]] = defaultdict(list)
         for entry in lost:
-            if entry.section_id:
+            if entry.section_id and not entry.of_block:
                 self._lost_of[entry.page_id].append(entry)
+        # Of each page, the pages that its blocks went to.
+        self._went_to: dict[str, Counter[str]] = defaultdict(Counter)
+        for old, new in followed.items():
+            page_id, new_page_id = (each.partition("#")[0] for each in (old, new))
+            if page_id != new_page_id:
+                self._went_to[page_id][new_page_id] += 1
 
     def find(self, entry: Entry) -> list[Candidate]:
         """Find what a lost entry may be now: few, the best first, each place once."""
@@ -79,6 +92,11 @@ class Nearest:
     def _find(self, entry: Entry) -> Iterator[Candidate]:
         if not entry.section_id:
             yield from self._find_pages(entry)
+            return
+        if entry.of_block:
+            same = _few(self._homes.get(entry.section_id, ()))
+            same.sort(key=lambda place: place.referent in self._known)
+            yield from (Candidate(place, "same marker") for place in same)
             return
         title = _fold(entry.title)
         same_text = _few(self._by_text.get(entry.digest, ()))
@@ -118,6 +136,10 @@ class Nearest:
             shared.items(), key=lambda pair: (-pair[1], pair[0] in self._known, pair[0])
         ):
             many = "one of its sections" if count == 1 else f"{count} of its sections"
+            yield Candidate(self._places[page_id], many)
+        blocks = self._went_to.get(entry.page_id, Counter()).items()
+        for page_id, count in sorted(blocks, key=lambda pair: (-pair[1], pair[0])):
+            many = "one of its blocks" if count == 1 else f"{count} of its blocks"
             yield Candidate(self._places[page_id], many)
         title, name = _fold(entry.title), entry.page_id.rpartition("/")[2]
         pages = self._new_pages.values()

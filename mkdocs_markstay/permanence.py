@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.heading_html import list_ids
+from mkdocs_markstay.kept_blocks import find_followed
 from mkdocs_markstay.kept_referents import check_erased, check_new, check_referents
 from mkdocs_markstay.landing import (
     Landings,
@@ -32,6 +33,7 @@ from mkdocs_markstay.parity import Differences, join_missing
 from mkdocs_markstay.published import digest_sections, is_encrypted
 from mkdocs_markstay.published_places import list_places
 from mkdocs_markstay.register import LIVE, read_register
+from mkdocs_markstay.register_edits import follow
 from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.site_addresses import Addresses, OldAddresses
 from mkdocs_markstay.whole_file import write_file
@@ -54,6 +56,9 @@ class Permanence:
 
     def __init__(self, config_file: str, language: str, *, directory_urls: bool) -> None:
         self.register = read_register(config_file)
+        # The same, where blocks have moved as their markers tell.
+        self._now = self.register
+        self._followed: Mapping[str, str] = {}
         self.compared_texts = False
         self._language = language
         self._directory_urls = directory_urls
@@ -89,6 +94,7 @@ class Permanence:
         if not self.wanted:
             return findings
         self._places = list_places(self._reports, self._language)
+        self._follow()
         here = [report for report in reports if not report.generated]
         if any(report.language == self._language for report in here):
             self._targets.update((report.page_id, report.target) for report in here)
@@ -106,6 +112,16 @@ class Permanence:
             self._digest(here, contents)
         return findings
 
+    def _follow(self) -> None:
+        """Let the register say of blocks that have moved what `lock` will write."""
+        self._followed = find_followed(self.register, self._places)
+        if not self._followed:
+            self._now = self.register
+            return
+        self._now = self.register.copy()
+        follow(self._now, self._followed, self._places)
+        self.old = OldAddresses(self._now, directory_urls=self._directory_urls)
+
     def _plan(
         self,
         reports: list[PageReport],
@@ -117,10 +133,10 @@ class Permanence:
             return Landings()
         addresses = Addresses(directory_urls=self._directory_urls, prefix=prefix)
         places = list_places(reports, reports[0].language)
-        return plan_landings(self.register, places, addresses, contents, occupied)
+        return plan_landings(self._now, places, addresses, contents, occupied)
 
     def _find_lost(self) -> bool:
-        entries = self.register.entries.values()
+        entries = self._now.entries.values()
         return any(e.state == LIVE and e.referent not in self._places for e in entries)
 
     def _digest(self, reports: Iterable[PageReport], contents: Mapping[str, str | None]) -> None:
@@ -143,10 +159,10 @@ class Permanence:
         if not self.wanted:
             return list(findings)
         self.compared_texts = self._find_lost()
-        lost = check_referents(self.register, self._places, self._digests)
+        lost = check_referents(self._now, self._places, self._digests, self._followed)
         # What to write into a heading that has lost its id is told once.
         missing = {(f.path, f.line) for f in findings if f.code == "missing-id"}
-        erased = check_erased(self.register, self._places)
+        erased = check_erased(self._now, self._places)
         erased = [each for each in erased if (each.path, each.line) in missing]
         return join_missing(findings, Differences(erased, lost))
 
@@ -154,7 +170,7 @@ class Permanence:
         """Count what the register lacks; there is nothing to lack before there is one."""
         if not self.wanted:
             return 0
-        return len(check_new(self.register, self._places))
+        return len(check_new(self.register, self._places, self._followed))
 
     # -- what is published
 

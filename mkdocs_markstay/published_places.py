@@ -1,11 +1,14 @@
-"""The referents that a site publishes and that an author wrote, each with its place."""
+"""The referents that a site publishes and that an author wrote, each with its place.
+
+These are pages, sections with their ids, and blocks with the anchors of their markers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mkdocs_markstay.identity import make_referent
+from mkdocs_markstay.identity import STAY_PREFIX, make_referent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,7 +24,8 @@ class PublishedPlace:
 
     ``title`` is that of its heading as it is written, or the page's; ``path`` and ``line``
     (from 1) are what a person can open; ``site_path`` is the path of the page in the site, as
-    `find_site_path` gives it. ``report`` is the page.
+    `find_site_path` gives it. ``report`` is the page. ``stay`` is the id of a block's marker,
+    "" for a page or section, whatever its id looks like.
     """
 
     referent: str
@@ -30,10 +34,11 @@ class PublishedPlace:
     line: int
     site_path: str
     report: PageReport
+    stay: str = ""
 
     @property
     def section_id(self) -> str:
-        """The section id, "" for the page itself."""
+        """The section id, or the anchor of the block, "" for the page itself."""
         return self.referent.partition("#")[2]
 
 
@@ -82,4 +87,19 @@ def _list_page(report: PageReport) -> Mapping[str, PublishedPlace]:
             places[place.referent] = PublishedPlace(
                 place.referent, heading.title, heading.path, heading.line, site_path, report
             )
+    for stay_id, stay in report.stays.items():
+        referent = make_referent(report.page_id, STAY_PREFIX + stay_id)
+        if stay.anchored and referent not in places:
+            places[referent] = PublishedPlace(
+                referent, "", stay.path, stay.line, site_path, report, stay_id
+            )
     return places
+
+
+def list_homes(places: Mapping[str, PublishedPlace]) -> dict[str, list[PublishedPlace]]:
+    """List the places of marked blocks by their anchors."""
+    homes: dict[str, list[PublishedPlace]] = {}
+    for place in places.values():
+        if place.stay:
+            homes.setdefault(place.section_id, []).append(place)
+    return homes

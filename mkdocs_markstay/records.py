@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-# What may stand as it is in a URL behind the #.
-_FRAGMENT = "!$&'()*+,;=:@/?~"
+FRAGMENT = "!$&'()*+,;=:@/?~"
+"""What may stand as it is in a URL behind the #."""
 
 _BOOLEANS = ("false", "true")
 _FORMER = ',"former_urls":'
@@ -254,7 +254,7 @@ class _Writer:
         self.title = quoted(section.title) if section_id else self.page_title
         self.path = f"[{','.join([quoted(title) for title in path])}]"
         self.level = section.level
-        url = f"{page.url}#{quote(section_id, safe=_FRAGMENT)}" if section_id else page.url
+        url = f"{page.url}#{quote(section_id, safe=FRAGMENT)}" if section_id else page.url
         self.relative_url, self.url = quoted(url), quoted(self.base + url)
         written = not section_id or section_id in page.lines
         self.generated = _BOOLEANS[page.generated or not written]

@@ -8,10 +8,12 @@ merge what two branches add.
     ["guide/install", "live", "Install", "guide/install"]
     ["guide/install#old", "moved", "Setup", "guide/install#setup"]
     ["guide/install#setup", "live", "Setup", "3f9a1c2b4d5e"]
+    ["guide/install#stay-8f24", "live", "", "block"]
     ["guide/old", "retired", "Old page", "The feature was removed in 3.0.", "guide/old"]
 
 A live section ends with the digest of its text when the line was written, "" if it had
-none. A page ends with its paths in the site, without `.html`: today's, then former ones.
+none; the anchor of a marked block, which is a referent, too, with "block". A page ends with
+its paths in the site, without `.html`: today's, then former ones.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,6 +41,9 @@ VERSION = 1
 
 LIVE, MOVED, RETIRED = "live", "moved", "retired"
 
+BLOCK = "block"
+"""What stands in the place of the digest where a live referent is the anchor of a block."""
+
 _HEADER = f"# markstay register, version {VERSION}"
 _HEADERS = re.compile(r"# markstay register, version ([1-9][0-9]{0,8})")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7}|={7})(?: .*)?")
@@ -51,7 +56,8 @@ class Entry(NamedTuple):
     """One line of the register.
 
     ``detail`` is "" for what is live, the referent that it was moved to, or the reason for
-    which it was retired. ``digest`` is a live section's; ``paths`` are a page's.
+    which it was retired. ``digest`` is a live section's, `BLOCK` for the anchor of a block,
+    which has no title; ``paths`` are a page's.
     """
 
     referent: str
@@ -68,8 +74,13 @@ class Entry(NamedTuple):
 
     @property
     def section_id(self) -> str:
-        """The section id of the referent, "" if it is a page's."""
+        """The section id of the referent, or the anchor of its block, "" if it is a page's."""
         return self.referent.partition("#")[2]
+
+    @property
+    def of_block(self) -> bool:
+        """Whether a live referent is the anchor of a marked block."""
+        return self.digest == BLOCK
 
     def to_line(self) -> str:
         """Give the line, without its end."""
@@ -115,7 +126,7 @@ def _read_line(line: str) -> Entry:
             raise _LineError(f"{missing} is missing")
     elif section_id:
         digest = rest.pop(0) if rest else ""
-        if not _DIGEST.fullmatch(digest):
+        if digest != BLOCK and not _DIGEST.fullmatch(digest):
             raise _LineError(f"{show(digest)} is no digest of 12 hex digits")
     _check_paths(rest, of_page=not section_id)
     return Entry(referent, state, title, detail, digest, tuple(rest))
@@ -195,6 +206,10 @@ class Register:
     def sections_of(self, page_id: str) -> list[Entry]:
         """List the entries of a page's sections, sorted."""
         return sorted(e for e in self.entries.values() if e.page_id == page_id and e.section_id)
+
+    def copy(self) -> Register:
+        """Give a register whose entries can be changed without those of this one."""
+        return replace(self, entries={**self.entries}, lines={**self.lines})
 
     def to_text(self) -> str:
         """Write the register: sorted, each referent once."""

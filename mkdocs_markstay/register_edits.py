@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.nearest import TOO_MANY
-from mkdocs_markstay.register import LIVE, MOVED, NAME, RETIRED, Entry
+from mkdocs_markstay.published_places import list_homes
+from mkdocs_markstay.register import BLOCK, LIVE, MOVED, NAME, RETIRED, Entry
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
@@ -69,11 +70,30 @@ def update(
             changes.added.append(referent)
         elif before.state != LIVE:
             continue  # the register says that it went: somebody has to decide
-        elif before.title == after.title and before.paths == after.paths:
+        elif (
+            before.title == after.title
+            and before.paths == after.paths
+            and before.of_block == after.of_block
+        ):
             continue
         else:
             changes.changed.append(referent)
         register.entries[referent] = after
+    return changes
+
+
+def follow(
+    register: Register, followed: Mapping[str, str], places: Mapping[str, PublishedPlace]
+) -> Changes:
+    """Say of blocks that they are where their markers are; ``followed`` maps old to new."""
+    changes = Changes()
+    for old, new in followed.items():
+        if old == new:
+            register.entries[old] = _make_live(register.entries[old], places[new], "")
+            changes.changed.append(old)
+        else:
+            register.lines.setdefault(new, register.lines.get(old, 1))
+            _move(register, register.entries[old], new, places, {}, changes)
     return changes
 
 
@@ -119,17 +139,18 @@ def retire(
 ) -> Changes:
     """Say that something is gone for good, and why; with a page go the sections it had still.
 
-    Sections of a page whose text is published elsewhere are left: they seem to have moved.
+    Sections of a page whose text is published elsewhere are left, and so are blocks whose
+    markers are: they seem to have moved.
     """
-    reason = " ".join(reason.split())
-    if not reason:
-        raise RefusedError("a reason is what readers of the old address will see. Write one")
+    reason = _read_reason(reason)
     retired = [_find_gone(register, referent, places, "Take it out of the sources first")]
     changes = Changes()
     counts = Counter(digests.values())
+    homes = list_homes(places)
     for section in () if retired[0].section_id else register.sections_of(referent):
         if section.state == LIVE and section.referent not in places:
-            if section.digest and 0 < counts[section.digest] < TOO_MANY:
+            copied = section.of_block and section.section_id in homes
+            if copied or (section.digest and 0 < counts[section.digest] < TOO_MANY):
                 changes.left.append(section.referent)
             else:
                 retired.append(section)
@@ -137,6 +158,35 @@ def retire(
         register.entries[each.referent] = each._replace(state=RETIRED, detail=reason, digest="")
         changes.changed.append(each.referent)
     return changes
+
+
+def retire_blocks(
+    register: Register, page_id: str, reason: str, places: Mapping[str, PublishedPlace]
+) -> Changes:
+    """Say that all blocks that are gone, of a page or ("") of the site, are gone for good."""
+    reason = _read_reason(reason)
+    gone = find_gone_blocks(register, places)
+    if page_id:
+        gone = [entry for entry in gone if entry.page_id == page_id]
+    if not gone:
+        of_page = f" of {show(page_id)}" if page_id else ""
+        raise RefusedError(f"no anchor of a block{of_page} is missing")
+    for entry in gone:
+        register.entries[entry.referent] = entry._replace(state=RETIRED, detail=reason, digest="")
+    return Changes(changed=[entry.referent for entry in gone])
+
+
+def find_gone_blocks(register: Register, places: Mapping[str, PublishedPlace]) -> list[Entry]:
+    """Find the anchors of blocks that the register says to be published and that are not."""
+    entries = register.entries.values()
+    return [e for e in entries if e.state == LIVE and e.of_block and e.referent not in places]
+
+
+def _read_reason(reason: str) -> str:
+    reason = " ".join(reason.split())
+    if not reason:
+        raise RefusedError("a reason is what readers of the old address will see. Write one")
+    return reason
 
 
 def restore(
@@ -191,7 +241,7 @@ def rename(
 
 def check_target(register: Register, old: str, new: str) -> None:
     """Raise RefusedError if ``new`` is itself an old address, of something else than ``old``."""
-    if not _is_free(register, old, new):
+    if not is_free(register, old, new):
         entry = register.entries[new]
         became = f"moved to {show(entry.detail)}" if entry.state == MOVED else "was retired"
         raise RefusedError(
@@ -205,12 +255,15 @@ def _came_along(
     """Whether a section of a page that moved is the one with its id in the new page."""
     there = register.entries.get(target)
     if there is None or there.state != LIVE:
-        return _is_free(register, section.referent, target)
+        return is_free(register, section.referent, target)
     # The new page had a section with this id before.
+    if section.of_block and there.of_block:
+        return True
     return bool(section.digest) and section.digest == digests.get(target)
 
 
-def _is_free(register: Register, old: str, new: str) -> bool:
+def is_free(register: Register, old: str, new: str) -> bool:
+    """Whether ``new`` is not itself an old address, of something else than ``old``."""
     entry = register.entries.get(new)
     if entry is None or entry.state == LIVE:
         return True
@@ -254,6 +307,7 @@ def _move(
 
 def _make_live(before: Entry | None, place: PublishedPlace, digest: str) -> Entry:
     if place.section_id:
+        digest = BLOCK if place.stay else digest
         return Entry(place.referent, LIVE, place.title, digest=digest)
     paths = dict.fromkeys((place.site_path, *(before.paths if before is not None else ())))
     return Entry(place.referent, LIVE, place.title, paths=tuple(paths))

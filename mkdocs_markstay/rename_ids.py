@@ -16,6 +16,7 @@ from mkdocs_markstay.edits import (
     stamp_text,
 )
 from mkdocs_markstay.findings import PERMANENCE_CODES, judge
+from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.inspection import Inspection
 from mkdocs_markstay.published_places import list_places
 from mkdocs_markstay.register_edits import RefusedError
@@ -136,6 +137,7 @@ def plan_renaming(run: Inspection, page: Path, old: str, new: str, move: str) ->
         if real in (os.path.realpath(heading.place.path), os.path.realpath(rendered.report.path))
     ]
     if not here:
+        _check_block(run, real, old)
         raise RefusedError(f"no heading in {page} has the id {show(old)}")
     # The same line may be included elsewhere, and the page may have translations.
     places = {(heading.place.path, heading.place.line) for _, heading in here}
@@ -165,6 +167,20 @@ def plan_renaming(run: Inspection, page: Path, old: str, new: str, move: str) ->
         lines.setdefault(heading.place.path, {})[heading.place.line - 1] = (source, changed)
         keys.add(report.key)
     return Renaming(run, sorted(page_ids), keys, old, new, lines)
+
+
+def _check_block(run: Inspection, page: str, anchor: str) -> None:
+    """Raise RefusedError if an id is the anchor of a marked block in a file."""
+    stay_id = anchor.removeprefix(STAY_PREFIX)
+    if not anchor.startswith(STAY_PREFIX):
+        return
+    for report in run.reports:
+        stay = report.stays.get(stay_id)
+        if stay is not None and page in map(os.path.realpath, (stay.path, report.path)):
+            raise RefusedError(
+                f"{show(anchor)} is the anchor of the marker stay:{stay_id} at"
+                f" {stay.path}:{stay.line}. The id of a marker is what lasts: it is not renamed"
+            )
 
 
 def _find(run: Inspection, section_id: str) -> Iterator[tuple[RenderedPage, Heading]]:

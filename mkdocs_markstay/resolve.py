@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from mkdocs_markstay.identity import STAY_PREFIX
+from mkdocs_markstay.records import FRAGMENT
 
 if TYPE_CHECKING:
-    from mkdocs_markstay.manifest import Manifest
+    from mkdocs_markstay.manifest import Manifest, PageRecords
+    from mkdocs_markstay.records import Record
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,12 @@ class Resolved:
     reason: str = ""
 
 
+class _Place(NamedTuple):
+    referent: str
+    title: str
+    url: str
+
+
 class Resolver:
     """Looks citations up in one manifest."""
 
@@ -35,7 +45,8 @@ class Resolver:
         self._site = header["site_url"] or ""
         self._redirects = {row["from"]: row["to"] for row in header.get("redirects", ())}
         self._retired = {row["referent"]: row["reason"] for row in header.get("retired", ())}
-        self._live: dict[str, tuple[str, str]] = {}
+        # By referent: today's place. Of a marked block without an anchor it is its section.
+        self._live: dict[str, _Place] = {}
         # The pages that are, or were, at a URL: today's first.
         self._pages: dict[str, list[str]] = defaultdict(list)
         for records in manifest.pages:
@@ -45,6 +56,7 @@ class Resolver:
                 self._pages[_normalize(url)].append(page["page_id"])
             for section in records.sections:
                 self._add(section["referent"], section)
+            self._add_blocks(records)
         rows = [(row["from"], row["url"]) for row in header.get("redirects", ())]
         rows += [(row["referent"], row["url"]) for row in header.get("retired", ())]
         for referent, url in rows:
@@ -53,8 +65,26 @@ class Resolver:
                 continue  # it is not known: the register has no line of the page
             self._pages[_normalize(url.partition("#")[0])].append(page_id)
 
-    def _add(self, referent: str, row: dict[str, Any]) -> None:
-        self._live.setdefault(referent, (row["title"], row["url"]))
+    def _add(self, referent: str, row: Record) -> None:
+        self._live.setdefault(referent, _Place(referent, row["title"], row["url"]))
+
+    def _add_blocks(self, records: PageRecords) -> None:
+        """Add the marked blocks of a page."""
+        page_id, page_url = records.page["page_id"], records.page["url"]
+        for passage in records.passages:
+            section = self._live[passage["referent"]]
+            for block in passage["blocks"]:
+                referent: str = block.get("referent", "")
+                if referent:
+                    url = f"{page_url}#{quote(referent.partition('#')[2], safe=FRAGMENT)}"
+                    if referent not in self._live or self._live[referent].referent != referent:
+                        self._live[referent] = _Place(referent, section.title, url)
+                elif block["stay"]:
+                    self._live.setdefault(f"{page_id}#{STAY_PREFIX}{block['stay']}", section)
+        for row in (records.page, *records.sections):
+            if row.get("stay"):  # the marker of a heading
+                owner = str(row.get("referent", page_id))
+                self._live.setdefault(f"{page_id}#{STAY_PREFIX}{row['stay']}", self._live[owner])
 
     def resolve(self, cited: str) -> Resolved:
         """Find where a citation leads today."""
@@ -66,9 +96,9 @@ class Resolver:
             if found in self._retired:
                 return Resolved(cited, "retired", reason=self._retired[found])
             if found is not None:
-                title, url = self._live[found]
+                place = self._live[found]
                 state = "live" if found == referent else "moved"
-                return Resolved(cited, state, found, title, self._base + url)
+                return Resolved(cited, state, place.referent, place.title, self._base + place.url)
         page_id, _, section_id = referents[0].partition("#")
         return self._miss(cited, page_id, section_id)
 

@@ -2,6 +2,7 @@
 
 A site is `{page: {section: [texts]}}`. A page is `id`, `id=Title` or `id=Title@lang`, a
 section `id` or `id=Title`; the section "" is the page itself. Each text is one passage.
+At its end, ` ^x` is a marker of its block, and ` ^x#` one with an anchor.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from mkdocs_markstay.manifest import ManifestWriter
 from mkdocs_markstay.passages import Sizes
 from mkdocs_markstay.records import Page, Policy, Publication, write_page
-from mkdocs_markstay.sections import Block, Section
+from mkdocs_markstay.sections import Block, Section, Stay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +55,7 @@ def build(
                     heading = heading or section_id.title()
                     sections.append(Section(section_id, 2, heading, (heading,)))
                     lines[section_id] = 3 + 4 * number
-                sections[-1].blocks += [Block("paragraph", text) for text in blocks]
+                sections[-1].blocks += map(_make_block, blocks)
             former = (former_urls or {}).get(page_id, ())
             title = title or page_id.title()
             source = f"{page_id}.md"
@@ -65,3 +66,9 @@ def build(
         return b"".join(writer._json(header)), b"".join(writer._read("lines"))
     finally:
         writer.close()
+
+
+def _make_block(written: str) -> Block:
+    text, mark, stay = written.partition(" ^")
+    stays = (Stay(stay.rstrip("#"), "sha256:" + 64 * "0", stay.endswith("#")),) if mark else ()
+    return Block("paragraph", text, stays=stays)

@@ -53,6 +53,8 @@ def show(change: Change) -> str:
     if change.followed:
         assert change.new is not None
         text += f" (redirect {change.new.url})"
+    if change.marks.edited:
+        text += f" (stays {', '.join(change.marks.edited)})"
     return text + " +" * change.opened
 
 
@@ -69,6 +71,12 @@ def test_changes(case: dict[str, Any], form: str, tmp_path: Path) -> None:
     assert sorted(map(show, found.changes)) == sorted(expected)
     assert [fact.name for fact in found.facts] == facts
     assert found.moving == any(name not in ("version", "site_url") for name in facts)
+    if "gone" in case:
+        assert sorted(f"{key.page_id} {key.stay}" for key in found.gone) == case["gone"]
+    failures = case.get("failures")
+    if failures:
+        failures = case.get("lines_failures", failures) if lines else failures
+        assert sorted(found.failures()) == failures
 
 
 EXCERPTS = [
@@ -223,3 +231,71 @@ def known(manifest: bytes) -> set[tuple[str, str]]:
     data = json.loads(manifest)
     pages = {(row["page_id"], row["lang"]) for row in data["pages"]}
     return pages | {(row["referent"], row["lang"]) for row in data["sections"]}
+
+
+_MARKED_TEXTS = st.lists(
+    st.tuples(st.sampled_from("ABC"), st.sampled_from(["", " ^1#", " ^2#", " ^3"])),
+    max_size=3,
+).map(lambda each: ["".join(pair) for pair in each])
+_MARKED_SITES = st.dictionaries(
+    st.sampled_from(["a", "b", "a=A@fr"]),
+    st.dictionaries(st.sampled_from(["x", "y"]), _MARKED_TEXTS, max_size=2),
+    max_size=3,
+)
+
+
+def marked_blocks(lines: bytes) -> dict[tuple[str, str, str], set[str]]:
+    """Map marked blocks to their referents."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for row in records(lines):
+        for block in row["blocks"]:
+            if block["stay"]:
+                key = row["page_id"], row["lang"], block["stay"]
+                found.setdefault(key, set()).add(block["referent"])
+    return found
+
+
+def without_anchors(site: Site) -> Site:
+    return {
+        page: {name: [text.rstrip("#") for text in texts] for name, texts in sections.items()}
+        for page, sections in site.items()
+    }
+
+
+@given(old=_MARKED_SITES, new=_MARKED_SITES | _MARKED_SITES.map(without_anchors))
+@settings(deadline=None)
+def test_markers_tell_what_a_passage_is(folder: Path, old: Site, new: Site) -> None:
+    (old_json, old_lines), (new_json, new_lines) = build(old), build(new)
+    rows = [{row["chunk_id"]: row for row in records(each)} for each in (old_lines, new_lines)]
+    blocks = [marked_blocks(each) for each in (old_lines, new_lines)]
+    for files in ((old_lines, new_lines, FORMS[1]), (old_json, new_json, FORMS[0])):
+        found = compare_bytes(folder, *files)
+        each = passages(found)
+        for side in (1, 2):
+            told = [change[side] for change in each if change[side]]
+            assert len(told) == len(set(told))
+        # What has another marker is never taken for the same.
+        left: list[set[tuple[str, str, str]]] = [set(), set()]
+        for kind, *ids in each:
+            pair = [r[chunk_id] for r, chunk_id in zip(rows, ids, strict=True) if chunk_id]
+            stays = [{block["stay"] for block in row["blocks"] if block["stay"]} for row in pair]
+            if len(pair) == 2:
+                assert not all(stays) or stays[0] & stays[1]
+                assert (kind != "edited") == (pair[0]["text_digest"] == pair[1]["text_digest"])
+            else:
+                side = kind == "added"
+                left[side] |= {(pair[0]["referent"], pair[0]["lang"], each) for each in stays[0]}
+        # Nothing is gone here and new here that has one marker.
+        assert not left[0] & left[1]
+        gone = {tuple(key) for key in found.gone}
+        assert gone <= blocks[0].keys() - blocks[1].keys()
+        missing = blocks[0].keys() - blocks[1].keys()
+        elsewhere = {key[1:] for key in blocks[1].keys() - blocks[0].keys()}
+        assert all(key[1:] in elsewhere for key in missing - gone)
+        anchors = {
+            (referent, key[1])
+            for key, referents in blocks[0].items()
+            for referent in referents - blocks[1].get(key, set()) - {""}
+        }
+        told_blocks = {c.old.key for c in found.changes if c.what == "block" and c.old}
+        assert told_blocks == anchors

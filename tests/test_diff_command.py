@@ -548,9 +548,11 @@ def test_json(sites: Path) -> None:
         "facts": {},
         "notes": [],
         "citations": None,
+        "gone_stays": [],
         "summary": {
             "page": {**counts, "removed": 1},
             "section": {**counts, "removed": 1, "moved": 2},
+            "block": counts,
             "passage": {**counts, "removed": 3, "moved": 2},
         },
         "failures": ["moved"],
@@ -582,7 +584,87 @@ def test_json(sites: Path) -> None:
         "redirected": True,
         "opened": False,
         "reason": "",
+        "edited_stays": [],
     }
+
+
+MARKED: Site = {
+    "guide": {"set": ["Get it. ^1#", "Run it. ^2#", "Look. ^3"], "more": ["More. ^4"]},
+    "notes": {"": ["Note. ^5"]},
+}
+MARKED_NEW: Site = {
+    "guide": {"set": ["Get it now. ^1#"], "more": ["More. ^4"]},
+    "notes": {"": ["Note. ^5", "Look at it. ^3"]},
+}
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Path:
+    write(tmp_path, "old", MARKED)
+    write(tmp_path, "new", MARKED_NEW)
+    return tmp_path
+
+
+def test_marked_blocks(marked: Path) -> None:
+    assert diff(marked, "old", "new").out == (
+        "1 marked block is gone\n"
+        "blocks: 1 removed\n"
+        "passages: 1 removed, 2 edited\n"
+        "(5 passages in OLD, 4 in NEW)\n"
+        "removed      guide#stay-2  'Set'\n"
+        "removed      guide#set [1]  'Run it.', gone: stay:2\n"
+        "edited       guide#set [0]  'Get it.' -> 'Get it now.'\n"
+        "edited       notes [1]  from guide#set: 'Look.' -> 'Look at it.'\n"
+    )
+
+
+def test_marked_blocks_in_json(marked: Path) -> None:
+    data = json.loads(diff(marked, "old", "new", "--format", "json").out)
+    assert data["gone_stays"] == [{"page_id": "guide", "lang": "en", "stay": "2"}]
+    assert data["summary"]["block"]["removed"] == 1
+    stays = {
+        (each["kind"], each["what"]): [
+            place and place.get("stays") for place in (each["old"], each["new"])
+        ]
+        for each in data["changes"]
+        if each["what"] != "passage" or each["edited_stays"] != ["1"]
+    }
+    assert stays == {
+        ("removed", "block"): [None, None],
+        ("removed", "passage"): [["2"], None],
+        ("edited", "passage"): [["3"], ["3"]],
+    }
+
+
+@pytest.mark.parametrize("file", ["passages.json", "passages.jsonl"])
+@pytest.mark.parametrize(
+    ("cited", "fail_on", "code"),
+    [
+        ("guide#stay-2", "removed-referent", 1),
+        ("https://docs.example.org/guide/#stay-2", "removed-referent", 1),
+        ("guide#stay-1", "removed-referent", 0),
+        ("guide#stay-1", "edited", 1),
+        ("guide#stay-1", "removed", 0),
+    ],
+)
+def test_cited_blocks(marked: Path, file: str, cited: str, fail_on: str, code: int) -> None:
+    (marked / "cited").write_text(cited, "utf-8")
+    names = (f"old/{file}", f"new/{file}")
+    ran = diff(marked, *names, "--cited", "cited", "--fail-on", fail_on)
+    assert ran.code == code
+    assert ran.out.startswith(f"affects 1 of your 1 citation\naffected: {cited}\n")
+
+
+def test_a_page_that_is_gone_is_told_with_its_anchors(tmp_path: Path) -> None:
+    write(tmp_path, "old", {"a": {"x": ["A ^1#", "B ^2#"]}, "b": {"": ["C"]}})
+    write(tmp_path, "new", {"b": {"": ["C"]}})
+    assert diff(tmp_path, "old", "new").out.splitlines()[-1] == (
+        "removed      a  'A', 1 section and 2 anchors and 2 passages"
+    )
+    write(tmp_path, "moved", {"b": {"": ["C"]}, "c": {"x": ["A ^1#", "B ^2#"]}})
+    assert diff(tmp_path, "old", "moved").out.splitlines()[-1] == (
+        "moved        a  -> c, 1 section and 2 anchors and 2 passages"
+    )
 
 
 def test_json_without_changes(sites: Path) -> None:
