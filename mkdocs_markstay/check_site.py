@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +26,8 @@ class Verdict(NamedTuple):
     ``debts`` says how many old ones are left, "" without a baseline. ``strict``: warnings
     fail, too. ``pages`` counts the pages of the site, ``rendered`` those that had to be
     rendered now; ``configured`` is False if the plugin is not in the configuration.
+    ``docs`` is the docs folder, ``stay_blocks`` says what a block is, ``stamp`` is the
+    command that stamps the site.
     """
 
     findings: list[Finding]
@@ -33,6 +36,9 @@ class Verdict(NamedTuple):
     pages: int
     rendered: int
     configured: bool
+    docs: str
+    stay_blocks: str
+    stamp: str
     debts: str = ""
 
 
@@ -103,6 +109,9 @@ def _judge(run: Inspection) -> Verdict:
         len(run.reports),
         sum(report.key not in run.known for report in run.reports),
         settings.configured,
+        os.fspath(settings.docs),
+        settings.rules.stay_blocks,
+        settings.rules.stamp,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,10 @@ class Rules:
     def levels_of_stays(self) -> dict[str, str]:
         """The levels of findings that are others than usual: what must have a marker is strict."""
         return {"stay-drift": "error"} if self.stays == "required" else {}
+
+    def with_every_stay(self) -> Rules:
+        """Give the rules by which each block must have a marker, and pages show nothing of it."""
+        return replace(self, stays="required", stay_anchors=False, keep_markers=False)
 
 
 def check_headings(headings: Sequence[Heading], rules: Rules) -> list[Finding]:

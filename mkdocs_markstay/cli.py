@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import Inspection, RenderedPage
     from mkdocs_markstay.stamp_plan import Choice
+    from mkdocs_markstay.stamp_site import Stamps
 
 
 _FOLDER = click.Path(exists=True, file_okay=False)
@@ -171,15 +172,33 @@ def manifest(
 @format_option
 @click.option("--strict", is_flag=True, help="Warnings fail, too, as in `mkdocs build --strict`.")
 @click.option("--no-cache", is_flag=True, help="Render all pages, and keep nothing.")
+@click.option("--stays", is_flag=True, help="Only tell what is wrong with markers of blocks.")
+@click.option(
+    "--since",
+    metavar="REVISION",
+    help="With --stays: also find markers that were dropped, doubled or relocated since.",
+)
 def check(
-    config_file: str | None, paths: tuple[str, ...], style: str, strict: bool, no_cache: bool
+    config_file: str | None,
+    paths: tuple[str, ...],
+    style: str,
+    strict: bool,
+    no_cache: bool,
+    stays: bool,
+    since: str | None,
 ) -> None:
     """Say what `mkdocs build` would find, without a build.
 
     Renders the Markdown of the pages that changed since the last check, and writes no
     HTML. With PATHs, only findings in these files and folders are told.
     """
+    if since is not None and not stays:
+        fail("--since is for --stays")
     verdict = _check(config_file, strict=strict, cache=not no_cache)
+    if stays:
+        found = [each for each in verdict.findings if each.code.startswith("stay-")]
+        found += _find_changes(verdict, since, found) if since is not None else []
+        verdict = verdict._replace(findings=sorted(found, key=lambda f: (f.path, f.line, f.code)))
     findings = within(verdict.findings, paths)
     print_findings(findings, style)
     _print_summary(findings, verdict)
@@ -283,6 +302,9 @@ def parity(
     type=click.Path(exists=True),
     help="Carry ids over from the original of a translation: a file, or a docs folder.",
 )
+@click.option("--stays", is_flag=True, help="Write markers below blocks that have none instead.")
+@click.option("--refresh", is_flag=True, help="With --stays: accept blocks that were edited.")
+@click.option("--repair", is_flag=True, help="With --stays: give copies of blocks their own ids.")
 def stamp(
     config_file: str | None,
     paths: tuple[str, ...],
@@ -290,15 +312,27 @@ def stamp(
     write: bool,
     fresh: bool,
     original: str | None,
+    stays: bool,
+    refresh: bool,
+    repair: bool,
 ) -> None:
     """Write into each heading without an id the anchor that it has today.
 
     The site is rendered before and after; a heading of which more than the id would
     change is left alone. With PATHs, only these files and folders are stamped.
+
+    With --stays, a marker (`<!-- stay:ID hash=... -->`) is written below each block of prose
+    that has none; with --refresh or --repair, only markers that are there are changed.
     """
-    from mkdocs_markstay.edits import diff_text
     from mkdocs_markstay.stamp_site import StampOptions, stamp_site
 
+    if stays:
+        if fresh or original or syntax != "auto":
+            fail("--syntax, --fresh and --from are for ids, not for --stays")
+        stamps = _stamp_stays(find_config(config_file), paths, refresh=refresh, repair=repair)
+        _finish(stamps, "marker", write=write)
+    if refresh or repair:
+        fail("--refresh and --repair are for --stays")
     if fresh and original:
         fail("--fresh and --from cannot be used together")
     if original and Path(original).is_file() and [Path(each).is_file() for each in paths] != [True]:
@@ -307,6 +341,23 @@ def stamp(
     options = StampOptions(tuple(map(Path, paths)), syntax, _choose(path, original, fresh=fresh))
     with errors():
         stamps = stamp_site(path, options, inspect)
+    _finish(stamps, "id", write=write)
+
+
+def _stamp_stays(path: str, paths: Sequence[str], *, refresh: bool, repair: bool) -> Stamps:
+    from mkdocs_markstay.stay_stamping import MINT, REFRESH, REPAIR, StayOptions, stamp_stays
+
+    if refresh and repair:
+        fail("--refresh and --repair cannot be used together")
+    action = REFRESH if refresh else REPAIR if repair else MINT
+    with errors():
+        return stamp_stays(path, StayOptions(tuple(map(Path, paths)), action), inspect)
+
+
+def _finish(stamps: Stamps, name: str, *, write: bool) -> NoReturn:
+    """Write files, or show what would be written, and end the program."""
+    from mkdocs_markstay.edits import diff_text
+
     if write:
         stamps.write()
     else:
@@ -317,7 +368,7 @@ def stamp(
         click.echo(found, err=not write)
     for missed, reason in stamps.missed.items():
         click.echo(f"{missed} {reason}", err=True)
-    what = f"{count(stamps.ids, 'id')} in {count(len(stamps.files), 'file')}"
+    what = f"{count(stamps.ids, name)} in {count(len(stamps.files), 'file')}"
     click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
     print_if_not_configured(configured=stamps.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in stamps.findings))
@@ -350,6 +401,22 @@ def _check(config_file: str | None, *, strict: bool = False, cache: bool = True)
     path = find_config(config_file)
     with errors():
         return check_site(path, inspect, strict=strict, cache=cache)
+
+
+def _find_changes(verdict: Verdict, revision: str, known: Sequence[Finding]) -> list[Finding]:
+    """Find what became of markers since a revision, but for what is known without it."""
+    from mkdocs_markstay.findings import judge
+    from mkdocs_markstay.git_command import GitError
+    from mkdocs_markstay.stay_changes import find_changes
+
+    docs = Path(verdict.docs)
+    try:
+        changes = find_changes(docs, revision, verdict.stay_blocks, verdict.stamp)
+    except GitError as error:
+        fail(f"--since {revision}: {error}")
+    places = {(found.path, found.line, found.code) for found in known}
+    new = [each for each in changes if (each.path, each.line, each.code) not in places]
+    return judge(new, verdict.levels)
 
 
 def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:

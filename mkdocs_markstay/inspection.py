@@ -72,7 +72,8 @@ class Inspection:
     site leaves out are rendered if ``wants_left_out`` says so of their path. ``plain``:
     attribute lists are not read unless the site itself does that. ``keep``: keep
     each page as it was rendered. ``begin_page`` is called with the key and the path of
-    each page before it is rendered, and with None after the last.
+    each page before it is rendered, and with None after the last. ``every_stay``: each block
+    must have a marker, and no page shows anything of markers, whatever the options say.
 
     What comes of it: ``reports`` of all pages, in the site's order, ``findings`` that
     are not judged yet, ``rendered`` if they were kept. ``unprobed`` are known pages that have
@@ -86,6 +87,7 @@ class Inspection:
     plain: bool = False
     keep: bool = False
     begin_page: Callable[[str | None, str | None], None] = lambda _key, _path: None
+    every_stay: bool = False
 
     settings: SiteSettings | None = None
     reports: list[PageReport] = field(default_factory=list)

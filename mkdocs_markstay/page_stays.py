@@ -38,6 +38,13 @@ _HEADING = re.compile(r"h[1-6]", re.IGNORECASE)
 # In these, an element for a further anchor could not stand.
 _NO_SPANS = frozenset(("ul", "ol", "dl", "table", "tr"))
 _QUOTED = 60
+_BLANK_LINE = re.compile(r"(?<=\n) +\n")
+
+IN_NO_FILE = (
+    "it stands in no line of the file as it is published: an inclusion, a macro or an extension"
+    " makes it. Write one where it comes from"
+)
+"""What the message about a block without a marker ends with if no line for one is known."""
 
 
 class ReadContent(NamedTuple):
@@ -161,20 +168,24 @@ class _Reader:
         self.rules = rules
         self.secret = secret
         self.result = SourceStays()
-        # Lines of blocks without markers, by hash, to be given one after the other.
+        # Lines of blocks without markers, by hash, in the order of the sources.
         self.bare: dict[str, list[Place]] = defaultdict(list)
+        # Whether each line of the page's text is the one of its file.
+        self.aligned = False
 
     def read(self) -> SourceStays:
         rendered = self.rendered
         body = self.source.body
         same = rendered is not None and _same_lines(rendered.made.lines, body)
         text = rendered.made.text if rendered is not None and same else None
-        if text is None and has_markers(body):
+        wanted = rendered is not None and self.rules.stays == "required"
+        if text is None and (wanted or has_markers(body)):
             text = read_markers(body, self.rules.stay_blocks)
         self.take(text or MarkedText(), self.source.path, self.source.offset, None)
         if rendered is None:
             return self.result
-        if not same:
+        self.aligned = same or _same_lines(rendered.made.lines, _as_parsed(body))
+        if not self.aligned:
             self.read_included(rendered)
         self.check_rendered(rendered)
         return self.result
@@ -255,19 +266,45 @@ class _Reader:
                 message = f"the marker stay:{marker.id} is bound to nothing: {reason}"
                 self.add(place, "stay-unbound", message)
         if self.rules.stays == "required":
+            places = self.find_bare(made)
             for number in binding.missing:
-                self.add_missing(made, number)
+                self.add_missing(made, number, places.get(number))
 
-    def add_missing(self, made: Provenance, number: int) -> None:
-        block = made.text.blocks[number]
-        places = self.bare.get(block.body_hash)
-        place = places.pop(0) if places else Place(self.source.path, self.source.offset + 1)
+    def find_bare(self, made: Provenance) -> dict[int, Place]:
+        """Find the lines of the blocks without markers, by their numbers in the page's text.
+
+        Blocks that are the same come in the same order there and in the sources.
+        """
+        found: dict[int, Place] = {}
+        counts: dict[str, int] = defaultdict(int)
+        for number, block in enumerate(made.text.blocks):
+            if block.markers:
+                continue
+            if self.aligned:
+                found[number] = Place(self.source.path, block.first + self.source.offset)
+                continue
+            places, rank = self.bare.get(block.body_hash, ()), counts[block.body_hash]
+            counts[block.body_hash] += 1
+            if rank < len(places):
+                found[number] = places[rank]
+        return found
+
+    def add_missing(self, made: Provenance, number: int, place: Place | None) -> None:
         words = " ".join(made.content(number).split())
         name = "a block" if self.secret else f"the block {show(words[:_QUOTED])}"
+        if place is None:
+            place = Place(self.source.path, self.source.offset + 1)
+            self.add(place, "stay-missing", f"{name} has no marker: {IN_NO_FILE}")
+            return
         message = f"{name} has no marker. Write one below it"
         if self.rules.stamp:
             message += f", or run: {self.rules.stamp} --stays {shlex.quote(place.path)} --write"
         self.add(place, "stay-missing", message)
+
+
+def _as_parsed(body: str) -> str:
+    """Give a text as Python-Markdown reads it: with spaces for tabs, and nothing in empty lines."""
+    return _BLANK_LINE.sub("\n", body.expandtabs(4))
 
 
 def _same_lines(lines: Sequence[str], body: str) -> bool:

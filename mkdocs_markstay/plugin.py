@@ -710,6 +710,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             options.stay_anchors,
             options.keep_markers,
         )
+        if self.inspection is not None and self.inspection.every_stay:
+            rules = rules.with_every_stay()
         self.extension.rules = rules
         exclude = read_patterns(options.exclude)
         baseline = Baseline(_config_file_of(config))

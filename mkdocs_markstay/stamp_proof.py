@@ -27,30 +27,6 @@ _LINK = re.compile(r'href="#([^"]*)"')
 _ROUNDS = 20
 _TRIALS = 40
 
-_NOT_READ = (
-    "the id is not read as this heading's if it stands in this line (the same text is in"
-    " several places, or another file brings it in). Write it by hand where the heading comes from"
-)
-_RENDERS_OTHERWISE = (
-    "with the id, {} would be rendered differently in more than the id."
-    " Write it by hand and look at the page"
-)
-_FAILS = "with the id, the build fails: {1.path}:{1.line}: {1.code}: {1.message}"
-_REPEATED = (
-    "with the id, two headings of {} would have the same one: a macro, a loop or an inclusion"
-    " shows its line there"
-)
-# Findings about two headings: which of them gets an id now is another question.
-_OF_TWO = {"duplicate-id": _REPEATED, "case-clash": _FAILS}
-_MOVES = (
-    "the headings of the page are others each time that it is rendered, or in a copy of the site."
-    " Write it by hand"
-)
-_NOT_FOUND_OUT = (
-    "with ids in its headings, {} would be rendered differently in more than the ids."
-    " Write them one by one and look at the page"
-)
-
 # How often a page must be another one without any edit: to be compared in its headings only,
 # and to be given up.
 _RESTLESS, _GIVEN_UP = 2, 3
@@ -101,6 +77,44 @@ def compare(
     return Comparison(tuple(wrong), same)
 
 
+class Kind(NamedTuple):
+    """What is written into the files: how pages with it are compared, and why it is refused.
+
+    The reasons are templates for the path of a page and a finding. ``of_two`` are the codes of
+    findings about two edits, with their reasons: which of the two it is, is another question.
+    """
+
+    compare: Callable[..., Comparison]
+    not_read: str
+    renders_otherwise: str
+    fails: str
+    moves: str
+    not_found_out: str
+    of_two: Mapping[str, str]
+
+
+_FAILS = "with the id, the build fails: {1.path}:{1.line}: {1.code}: {1.message}"
+
+IDS = Kind(
+    compare,
+    not_read="the id is not read as this heading's if it stands in this line (the same text is in"
+    " several places, or another file brings it in). Write it by hand where the heading comes from",
+    renders_otherwise="with the id, {} would be rendered differently in more than the id."
+    " Write it by hand and look at the page",
+    fails=_FAILS,
+    moves="the headings of the page are others each time that it is rendered, or in a copy of the"
+    " site. Write it by hand",
+    not_found_out="with ids in its headings, {} would be rendered differently in more than the ids."
+    " Write them one by one and look at the page",
+    of_two={
+        "duplicate-id": "with the id, two headings of {} would have the same one: a macro, a loop"
+        " or an inclusion shows its line there",
+        "case-clash": _FAILS,
+    },
+)
+"""Ids in headings."""
+
+
 def _headings_only(html: str) -> str:
     return "\n".join(match[0] for match in _HEADING.finditer(html))
 
@@ -126,6 +140,7 @@ def prove(
     plan: Plan,
     before: Mapping[str, RenderedPage],
     render: Callable[[Collection[Edit], Collection[str] | None], Rendering],
+    kind: Kind = IDS,
 ) -> Mapping[str, RenderedPage]:
     """Render the site with the edits of the plan, and refuse those that do harm.
 
@@ -133,14 +148,14 @@ def prove(
     some edits, or only those pages whose keys it is given. Once, if nothing is wrong.
     Returns the pages with the edits that are left.
     """
-    proof = _Proof(plan, dict(before), render)
+    proof = _Proof(plan, dict(before), render, kind)
     for _ in range(_ROUNDS):
         if not plan.edits:
             return before
         if proof.holds():
             return proof.pages
     for edit in list(plan.edits.values()):
-        plan.refuse(edit, _NOT_FOUND_OUT.format("the site"))
+        plan.refuse(edit, kind.not_found_out.format("the site"))
     return before
 
 
@@ -167,6 +182,7 @@ class _Proof:
     plan: Plan
     base: dict[str, RenderedPage]
     render: Callable[[Collection[Edit], Collection[str] | None], Rendering]
+    kind: Kind
     moved: Counter[str] = field(default_factory=Counter)
     pages: Mapping[str, RenderedPage] = field(default_factory=dict)
 
@@ -195,12 +211,12 @@ class _Proof:
         for found in rendering.failing:
             page = found.via.rpartition(":")[0] or found.path
             edit = at.get((found.path, found.line))
-            if found.code in _OF_TWO:
-                failing.setdefault(page, _OF_TWO[found.code].format(page, found))
+            if found.code in self.kind.of_two:
+                failing.setdefault(page, self.kind.of_two[found.code].format(page, found))
             elif edit is not None:
-                self.plan.refuse(edit, _FAILS.format(page, found))
+                self.plan.refuse(edit, self.kind.fails.format(page, found))
             else:
-                failing.setdefault(page, _FAILS.format(page, found))
+                failing.setdefault(page, self.kind.fails.format(page, found))
         tried = set(edits)
         reasons = {key: self._judge(key, rendering.pages.get(key), tried, failing) for key in keys}
         return {key: reason for key, reason in reasons.items() if reason}
@@ -221,11 +237,11 @@ class _Proof:
         edits = {i: edit for i, edit in self.plan.edits_of(key).items() if edit in tried}
         result = Comparison((), same=False)
         if after is not None:
-            result = compare(before, after, edits, whole=moved < _RESTLESS)
+            result = self.kind.compare(before, after, edits, whole=moved < _RESTLESS)
         for index in result.wrong:
-            self.plan.refuse(edits[index], _NOT_READ)
+            self.plan.refuse(edits[index], self.kind.not_read)
         if not result.wrong and not result.same:
-            return harm or _RENDERS_OTHERWISE.format(path)
+            return harm or self.kind.renders_otherwise.format(path)
         return harm
 
     def _find_restless(self, harmed: Collection[str]) -> bool:
@@ -245,19 +261,19 @@ class _Proof:
             if self._is_same(key, now):
                 continue
             restless = True
-            if now is not None and compare(self.base[key], now, {}, whole=False).same:
+            if now is not None and self.kind.compare(self.base[key], now, {}, whole=False).same:
                 self.base[key] = now
                 self.moved[key] += 1
                 continue
             self.moved[key] = _GIVEN_UP
             for edit in self.plan.edits_of(key).values():
-                self.plan.refuse(edit, _MOVES)
+                self.plan.refuse(edit, self.kind.moves)
         return restless
 
     def _is_same(self, key: str, now: RenderedPage | None) -> bool:
         """Say whether a page without any edit is what it was."""
         whole = self.moved[key] < _RESTLESS
-        return now is not None and compare(self.base[key], now, {}, whole=whole).same
+        return now is not None and self.kind.compare(self.base[key], now, {}, whole=whole).same
 
     def _search(self, harmed: Collection[str]) -> None:
         """Find the edits that harm pages, and refuse them."""
@@ -289,7 +305,7 @@ class _Proof:
         for search in searches:
             path = self.base[next(iter(search.keys))].report.path
             for edit in chain.from_iterable(search.groups):
-                self.plan.refuse(edit, _NOT_FOUND_OUT.format(path))
+                self.plan.refuse(edit, self.kind.not_found_out.format(path))
 
 
 def _halve(edits: list[Edit]) -> list[list[Edit]]:

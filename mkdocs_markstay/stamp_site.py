@@ -45,7 +45,7 @@ EXCLUDED = "is left out by the option exclude, or by `markstay: false` in the pa
 
 @dataclass(frozen=True)
 class StampedFile:
-    """A file that gets ids: its content before and after, and how many.
+    """A file that gets ids or markers: its content before and after, and how many.
 
     ``path`` is what a person can open; it leads through no symbolic link.
     """
@@ -58,11 +58,11 @@ class StampedFile:
 
 @dataclass
 class Stamps:
-    """What `stamp_site` found to write.
+    """What is to be written into the files of a site.
 
     ``findings`` tell what is left alone, what cannot be written, and hints; judged and
-    sorted. ``missed`` are files that were to be stamped and have no heading that the site
-    asks an id of, each with the reason, in words that follow the path.
+    sorted. ``missed`` are files that were to be stamped and have nothing that the site
+    asks an id or a marker of, each with the reason, in words that follow the path.
     """
 
     files: list[StampedFile]
@@ -72,28 +72,22 @@ class Stamps:
 
     @property
     def ids(self) -> int:
-        """Count the headings that get one."""
+        """Count the headings that get one, or the blocks."""
         return sum(file.ids for file in self.files)
 
     def write(self) -> None:
         """Replace the files, each at once. One that cannot be written becomes a finding."""
         problems = {file.path: problem for file in self.files if (problem := _replace(file))}
         self.files = [file for file in self.files if file.path not in problems]
-        findings = (_not_written(path, problem) for path, problem in problems.items())
+        findings = (tell_unwritten(path, problem) for path, problem in problems.items())
         self.findings = judge([*self.findings, *findings], self.settings.levels)
 
 
 @dataclass(frozen=True)
-class StampOptions:
-    """What is asked of `stamp_site`.
-
-    ``paths`` are the files and folders to stamp, all if there are none; ``syntax`` is
-    "auto", "angle" or "brace"; ``choose`` says what the headings of a page get.
-    """
+class Selection:
+    """The files and folders to stamp, all if there are none."""
 
     paths: tuple[Path, ...]
-    syntax: str
-    choose: Callable[[RenderedPage, Inspection], Mapping[int, Choice]]
 
     def wants(self, path: str) -> bool:
         """Say whether a file is to be stamped."""
@@ -106,6 +100,17 @@ class StampOptions:
     @cached_property
     def _wanted(self) -> frozenset[str]:
         return frozenset(map(os.path.realpath, self.paths))
+
+
+@dataclass(frozen=True)
+class StampOptions(Selection):
+    """What is asked of `stamp_site`.
+
+    ``syntax`` is "auto", "angle" or "brace"; ``choose`` says what the headings of a page get.
+    """
+
+    syntax: str
+    choose: Callable[[RenderedPage, Inspection], Mapping[int, Choice]]
 
 
 def stamp_site(
@@ -127,17 +132,10 @@ def stamp_site(
         raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
     _find_todays_anchors(path, inspect, run)
     edits, problems, raw = _find_edits(path, options, inspect, run)
-    contents = _stamp_files(edits, raw)
     # What macros replaced by an error text could not be read.
     errors = (found for found in run.findings if found.code == "page-error")
     problems += [found for found in errors if options.wants(found.path)]
-    counts = Counter(edit.file for edit in edits)
-    files = [
-        StampedFile(name_path(file), raw[file], content, counts[file])
-        for file, content in contents.items()
-    ]
-    files.sort(key=lambda file: file.path)
-    return Stamps(files, judge(problems, settings.levels), settings, missed)
+    return Stamps(list_files(edits, raw), judge(problems, settings.levels), settings, missed)
 
 
 # -- the plan
@@ -175,7 +173,7 @@ def _find_edits(
     refused: dict[tuple[str, int, str], Finding] = {}
     with ExitStack() as stack:
         site_copy = SiteCopy(config_file, inspect, run, included_folders(run), stack)
-        copy = _Copy(site_copy, raw)
+        copy = TrialCopy(site_copy, raw)
         while True:
             plan = plan_stamps(
                 pages.values(),
@@ -239,7 +237,7 @@ def _read_files(plan: Plan, settings: SiteSettings, raw: dict[str, bytes]) -> li
         else:
             problem = f"is outside the folder {folder.name}. Write the ids where it belongs"
         if problem:
-            findings.append(_not_written(place.path, problem))
+            findings.append(tell_unwritten(place.path, problem))
             for edit in edits:
                 plan.drop(edit)
         else:
@@ -290,8 +288,19 @@ def _replace(file: StampedFile) -> str:
     return ""
 
 
-def _not_written(path: str, reason: str) -> Finding:
+def tell_unwritten(path: str, reason: str) -> Finding:
+    """Tell that a file cannot be changed; the reason is in words that follow "the file"."""
     return Finding(path, 1, "not-written", f"the file {reason}")
+
+
+def list_files(edits: Collection[Edit], raw: Mapping[str, bytes]) -> list[StampedFile]:
+    """List the files that edits change, with their contents before and after."""
+    counts = Counter(edit.file for edit in edits)
+    files = [
+        StampedFile(name_path(file), raw[file], content, counts[file])
+        for file, content in _stamp_files(edits, raw).items()
+    ]
+    return sorted(files, key=lambda file: file.path)
 
 
 def _stamp_files(edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -306,7 +315,7 @@ def _stamp_files(edits: Iterable[Edit], raw: Mapping[str, bytes]) -> dict[str, b
 
 
 @dataclass
-class _Copy:
+class TrialCopy:
     """A copy of a site, which ``run`` has rendered as it is."""
 
     copy: SiteCopy
@@ -316,13 +325,20 @@ class _Copy:
         self, before: Sequence[Edit], edits: Collection[Edit], keys: Collection[str] | None
     ) -> Rendering:
         """Render the copy with edits, those of ``before`` among them; only some pages of it."""
-        trial = self.copy.render(_stamp_files([*before, *edits], self.raw), keys)
+        every = [*before, *edits]
+        trial = self.copy.render(_stamp_files(every, self.raw), keys)
         pages = {page.report.key: page for page in trial.rendered}
-        failing = [each for each in _failing(trial) if _where(each) not in self.known]
-        return Rendering(pages, failing)
+        failing = self.place(_failing(trial), every)
+        return Rendering(pages, [each for each in failing if _where(each) not in self.known])
+
+    def place(self, findings: Sequence[Finding], edits: Sequence[Edit]) -> Sequence[Finding]:
+        """Give the findings of a trial with the lines that they would have without the edits."""
+        del edits
+        return findings
 
     @cached_property
     def known(self) -> set[tuple[str, int, str]]:
+        """The findings that fail the build of the site as it is."""
         return set(map(_where, _failing(self.copy.run)))
 
 

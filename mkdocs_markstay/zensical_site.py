@@ -28,6 +28,7 @@ from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
 from mkdocs_markstay.page_source import Source, decode, find_roots, split_front_matter
+from mkdocs_markstay.page_stays import bind_page
 from mkdocs_markstay.permanence import Permanence
 from mkdocs_markstay.published import check_published
 from mkdocs_markstay.quiet import nothing_on_stdout
@@ -188,6 +189,9 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
     metadata = site.find_metadata(files)
     index = SiteIndex()
     site.extension.adds_attr_list = not inspection.plain
+    if inspection.every_stay:
+        site.rules = site.rules.with_every_stay()
+    site.extension.rules = site.rules
     for file in files:
         path = os.fspath(site.docs / file.source)
         if file.left_out and not inspection.wants_left_out(path):
@@ -269,14 +273,19 @@ def _read_page(
         result = render(body, file.source, site.url(file), json.dumps(meta, default=str))
     except Exception as error:
         raise InspectionError(f"{shown}: {type(error).__name__}: {error}".rstrip(": ")) from error
-    html = result["content"]
-    content = site.marks.strip(html)
     # Without text there is nothing to convert.
     conversion = site.extension.conversion or Conversion()
+    excluded = site.options.exclude.match_file(file.source)
+    html, stays = result["content"], None
+    if not excluded:
+        html, stays = bind_page(html, site.marks, conversion, FURNITURE, site.rules)
+    content = site.marks.strip(html)
     markdown = "\n".join(conversion.text)
-    rendered = RenderedMarkdown(source, meta, html, content, markdown, site.marks, conversion)
+    rendered = RenderedMarkdown(
+        source, meta, html, content, markdown, site.marks, conversion, stays=stays
+    )
     headings: list[Heading] | None = None
-    if not site.options.exclude.match_file(file.source):
+    if not excluded:
         report, headings = read_page(report, rendered, site.rules)
     site.contents[file.key] = content
     marked = f"{BEGIN}{content}{END}"

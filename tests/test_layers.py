@@ -22,7 +22,7 @@ OWNERS = {
     "bs4": {"extract_soup", "unmarked_soup"},
     "click": {"cli", "cli_diff", "cli_register", "cli_tools"},
     "pathspec": {"rule_options"},
-    "markstay": {"stays"},
+    "markstay": {"stay_changes", "stay_stamping", "stays"},
     "yaml": {"site_kind", "site_options", "sources", "zensical_site"},
 }
 """Third-party packages, and the modules that may import them."""

@@ -514,3 +514,22 @@ def test_what_was_published_is_missed(tmp_path: Path, name: str, config: str) ->
     assert "[tips](index.md#hints)" in (tmp_path / "docs/index.md").read_text(encoding="utf-8")
     assert check(tmp_path).code == 0
     assert run_markstay(tmp_path, "lock", "--check").code == 0
+
+
+def test_markers_of_blocks(tmp_path: Path) -> None:
+    """What is said of markers, and where they are written, is the same as of a MkDocs site."""
+    text = "# T <#top>\n\nOne.\n\n- a\n"
+    extension = {"mkdocs_markstay": {"stays": "required"}}
+    write_site(tmp_path, {"docs/index.md": text}, (extension,))
+    wanted = ["docs/index.md:3 error stay-missing", "docs/index.md:5 error stay-missing"]
+    assert run_markstay(tmp_path, "check", "--stays").places == wanted
+    ran = run_markstay(tmp_path, "stamp", "--stays", "--write")
+    assert (ran.code, ran.places) == (0, [])
+    stamped = (tmp_path / "docs" / "index.md").read_text(encoding="utf-8")
+    marker = r"\n<!-- stay:\w{8} hash=sha256:[0-9a-f]{12} -->"
+    assert re.sub(marker, "", stamped) == text
+    assert len(re.findall(marker, stamped)) == 2
+    assert run_markstay(tmp_path, "check", "--stays").places == []
+    ran = run_zensical(tmp_path)
+    assert ran.code == 0, ran.err
+    assert "stay:" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
