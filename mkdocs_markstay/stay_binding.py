@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.extract_lexbor import ReadPage
     from mkdocs_markstay.sections import Block, Section
     from mkdocs_markstay.stay_tokens import Provenance
-    from mkdocs_markstay.stays import Marker
+    from mkdocs_markstay.stays import Marker, SourceBlock
 
 
 class Unbound(NamedTuple):
@@ -41,7 +41,7 @@ class Binding:
     ids, "" for the page, to the markers of their headings. ``places`` maps the numbers of marked
     elements to the markers that are theirs, whose anchors belong there; ``anchored`` are the ids
     of those that have one. ``missing`` are the numbers of the source's blocks that have become
-    text and have no marker.
+    text, can have a marker and have none.
     """
 
     blocks: list[BoundBlock] = field(default_factory=list)
@@ -259,13 +259,18 @@ class _Binder:
                     entries[place].append((number, stay))
             if marker is not None and places:
                 self.put(binding, self.find_element(number, places[0]), marker)
-            elif places and not block.markers and not frame:
+            elif places and not block.markers and not frame and not self.is_part_of_code(block):
                 binding.missing.append(number)
             if marker is not None and not places:
                 binding.unbound.append(Unbound(marker, self.why(number)))
         self.bind_parts(binding, entries, repeated)
         self.list_blocks(binding, entries)
         return binding
+
+    def is_part_of_code(self, block: SourceBlock) -> bool:
+        """Whether a block is a part of a fence with empty lines, where no marker can stand."""
+        code = self.made.text.code
+        return {block.first - 1, block.first} <= code or {block.last, block.last + 1} <= code
 
     def choose(self, number: int, repeated: set[str], binding: Binding) -> Marker | None:
         """Give the marker of a block of the source, if it has one and that is the only one."""

@@ -57,10 +57,6 @@ _ANY_ID = re.compile(r"\bstay:([A-Za-z0-9_-]+)")
 _LINE_END = re.compile(r"(\r\n|\n|\r)")
 
 _MALFORMED = "what stands there like a marker is none. Correct or remove it"
-_IN_FENCE = (
-    "it is a part of code with empty lines in it, where no marker can stand. With the option"
-    " stay_blocks: commonmark, that code is one block"
-)
 _NO_BLOCK = (
     "its line is not the one that was rendered, or markstay reads a marker there. Look at it"
 )
@@ -259,8 +255,6 @@ class _Planner:
                 old = text.line(at)
                 new = f"{old}{text.end_of(at)}{marker}"
                 yield Edit(file, at, old, new, stay_id, _place_of(found), _NOT_MINTED)
-            elif read.code.intersection(range(block.first, block.last + 1)):
-                self.leave(found, _IN_FENCE)
             else:
                 self.leave(found, _NO_BLOCK)
         unmarked = {block.first + text.offset for block in read.blocks if not block.markers}
