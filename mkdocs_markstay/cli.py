@@ -197,7 +197,7 @@ def check(
     verdict = _check(config_file, strict=strict, cache=not no_cache)
     if stays:
         found = [each for each in verdict.findings if each.code.startswith("stay-")]
-        found += _find_changes(verdict, since, found) if since is not None else []
+        found += _find_changes(config_file, verdict, since, found) if since is not None else []
         verdict = verdict._replace(findings=sorted(found, key=lambda f: (f.path, f.line, f.code)))
     findings = within(verdict.findings, paths)
     print_findings(findings, style)
@@ -403,15 +403,24 @@ def _check(config_file: str | None, *, strict: bool = False, cache: bool = True)
         return check_site(path, inspect, strict=strict, cache=cache)
 
 
-def _find_changes(verdict: Verdict, revision: str, known: Sequence[Finding]) -> list[Finding]:
+def _find_changes(
+    config_file: str | None, verdict: Verdict, revision: str, known: Sequence[Finding]
+) -> list[Finding]:
     """Find what became of markers since a revision, but for what is known without it."""
     from mkdocs_markstay.findings import judge
     from mkdocs_markstay.git_command import GitError
+    from mkdocs_markstay.identity import STAY_PREFIX
+    from mkdocs_markstay.register import RETIRED, read_register
     from mkdocs_markstay.stay_changes import find_changes
 
     docs = Path(verdict.docs)
+    entries = read_register(find_config(config_file)).entries.values()
+    # In whichever page its anchor was, the block is gone.
+    retired = {
+        entry.section_id.removeprefix(STAY_PREFIX) for entry in entries if entry.state == RETIRED
+    }
     try:
-        changes = find_changes(docs, revision, verdict.stay_blocks, verdict.stamp)
+        changes = find_changes(docs, revision, verdict.stay_blocks, verdict.stamp, retired)
     except GitError as error:
         fail(f"--since {revision}: {error}")
     places = {(found.path, found.line, found.code) for found in known}

@@ -19,20 +19,20 @@ from mkdocs_markstay.page_source import decode, split_front_matter
 from mkdocs_markstay.stays import read_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mkdocs_markstay.git_command import Change
     from mkdocs_markstay.stays import Marker, SourceBlock
 
-_FOR_GOOD = " If {} gone for good, say so: findings: {{{{stay-dropped: warning}}}}"
+_FOR_GOOD = " If {} gone for good, retire its anchor, or set findings: {{{{stay-dropped: warning}}}}"
 _DROPPED = (
     "the marker stay:{id} was in {where} at {revision} (line {line}) and is gone. Put it back below"
-    " its block." + _FOR_GOOD.format("that is")
+    " its block." + _FOR_GOOD.format("the block is")
 )
 _DELETED = (
     "this file was deleted, and no other one has its markers of {revision}: {ids}. Put them back"
-    " below their blocks." + _FOR_GOOD.format("these are")
+    " below their blocks." + _FOR_GOOD.format("a block is")
 )
 _RELOCATED = (
     "the marker stay:{id} is on the block that had stay:{other} at {revision}. Put each marker back"
@@ -46,12 +46,15 @@ _DROP_CODES = ("DROPPED_ID", "DROPPED_CHILD_ID", "CHILD_DROPPED")
 _SUFFIXES = (".md", ".markdown")
 
 
-def find_changes(docs: Path, revision: str, segmentation: str, stamp: str) -> list[Finding]:
+def find_changes(
+    docs: Path, revision: str, segmentation: str, stamp: str, retired: Collection[str] = ()
+) -> list[Finding]:
     """Find the markers that were dropped, doubled or relocated since a revision.
 
     ``docs`` is a folder in a working tree of git, whose Markdown files are compared with what
     they were; ``segmentation`` is one of `stays.SEGMENTATIONS`, ``stamp`` the command that
-    stamps the site, "" if none can. Raises GitError.
+    stamps the site, "" if none can. ``retired`` are the ids of markers that may be gone.
+    Raises GitError.
     """
     versions = (_read_versions(docs, revision, each) for each in list_changes(docs, revision))
     entries = [entry for entry in versions if entry is not None]
@@ -59,7 +62,7 @@ def find_changes(docs: Path, revision: str, segmentation: str, stamp: str) -> li
     def show(name: str) -> str:
         return name_path(docs / name)
 
-    return compare_versions(entries, revision, segmentation, stamp, show)
+    return compare_versions(entries, revision, segmentation, stamp, show, retired)
 
 
 def _read_versions(docs: Path, revision: str, change: Change) -> CommitEntry | None:
@@ -86,10 +89,11 @@ def compare_versions(
     segmentation: str,
     stamp: str,
     show: Callable[[str], str],
+    retired: Collection[str] = (),
 ) -> list[Finding]:
     """Find what became of the markers of files, given in both versions, with line feeds only.
 
-    ``show`` names a file so that a person can open it.
+    ``show`` names a file so that a person can open it; ``retired`` are ids that may be gone.
     """
     short = [shorten(entry, segmentation) for entry in entries]
     checked = check_entries(short, mode=segmentation, child_blocks=True)
@@ -111,11 +115,16 @@ def compare_versions(
                 revision,
                 stamp,
             )
-            findings += comparison.tell((each.code, each.id or "") for each in reported)
+            codes = ((each.code, each.id or "") for each in reported)
+            findings += comparison.tell(
+                (code, stay_id)
+                for code, stay_id in codes
+                if code not in _DROP_CODES or stay_id not in retired
+            )
     claimed = {origin for _, origin in checked.pairings}
     deleted = [e for e in entries if e.after is None and e.src not in claimed]
     if deleted:
-        findings += _tell_deleted(deleted, after.values(), revision, segmentation, show)
+        findings += _tell_deleted(deleted, after.values(), revision, segmentation, show, retired)
     return findings
 
 
@@ -157,9 +166,11 @@ def _tell_deleted(
     revision: str,
     segmentation: str,
     show: Callable[[str], str],
+    retired: Collection[str],
 ) -> Iterator[Finding]:
     """Tell the markers of files that are gone, as far as none of the others has them now."""
     present = {stay_id for text in after for stay_id in _Version(text, segmentation).markers}
+    present.update(retired)
     for entry in deleted:
         markers = _Version(entry.before or "", segmentation).markers
         ids = [stay_id for stay_id in markers if stay_id not in present]

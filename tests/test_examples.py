@@ -188,6 +188,7 @@ def find(site: dict[str, Any], folder: Path) -> str:
     made = Site(site["files"], extensions, site.get("plugin", {}), site.get("config", {}))
     if "committed" in site:
         for name, content in site["committed"].items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(content, "utf-8")
         who = ["-c", "user.name=A", "-c", "user.email=a@docs.example.org"]
         for command in (["init"], ["add", "-A"], [*who, "commit", "-m", "x"]):

@@ -110,6 +110,8 @@ def test_lines_stand_alone(tmp_path: Path) -> None:
             assert {key: type(value) for key, value in block.items()} == {
                 "stay": str,
                 "digest": str,
+                "body_hash": str,
+                "referent": str,
             }
     home = next(line for line in lines if line["referent"] == "index#home")
     assert home["url"] == "https://docs.example.org/base/#home"

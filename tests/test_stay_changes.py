@@ -279,6 +279,17 @@ def test_levels_and_paths(tmp_path: Path) -> None:
     assert run_markstay(tmp_path, *arguments, "--strict").code == 1
 
 
+def test_what_was_retired_may_be_gone(tmp_path: Path) -> None:
+    commit(tmp_path, FIRST)
+    write(tmp_path, {"index.md": "# T\n"})
+    lines = '["index#stay-a", "retired", "", "It was wrong."]\n'
+    (tmp_path / "markstay.lock").write_text(f"# markstay register, version 1\n{lines}", "utf-8")
+    ran = run_markstay(tmp_path, "check", "--stays", "--since", "HEAD")
+    assert [("stay:a" in found.message, found.code) for found in ran.findings] == [
+        (False, "stay-dropped")
+    ]
+
+
 CANNOT = {
     "an unknown revision": (["--stays", "--since", "nosuch"], "Not a valid object name nosuch"),
     "an option for a revision": (["--stays", "--since", "--output=x"], "is no revision"),
