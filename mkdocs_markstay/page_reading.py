@@ -121,7 +121,7 @@ def _read_stays(
     read = read_source_stays(source, stays, rules, secret=rendered.secret)
     if stays is None:
         return report, read.findings
-    report = complete(report, read, stays.binding)
+    report = complete(report, read, stays)
     taken = check_anchors_unique(rendered.content, read.places, stays.binding.anchored)
     return report, [*read.findings, *taken]
 

@@ -12,7 +12,6 @@ from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.outlines import OutlineHeading
 from mkdocs_markstay.page_source import check_page_id_unused, check_url_unused
-from mkdocs_markstay.sections import Stay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,21 +27,6 @@ class StayPlace(NamedTuple):
     anchored: bool
 
 
-class BoundBlock(NamedTuple):
-    """A block of a page's content, and the markers that are bound to it, as in `Block.stays`.
-
-    ``digest`` are 16 hex digits of its text.
-    """
-
-    kind: str
-    digest: str
-    stays: tuple[Stay | None, ...]
-
-
-def _read_bound(kind: str, digest: str, stays: Sequence[Sequence[Any] | None]) -> BoundBlock:
-    return BoundBlock(kind, digest, tuple(Stay(*stay) if stay else None for stay in stays))
-
-
 @dataclass(frozen=True)
 class PageReport:
     """A page whose Markdown was rendered.
@@ -56,8 +40,7 @@ class PageReport:
     all headings of the author's. ``page_id_line`` is where the page id stands. ``shown``
     are further findings that only a page has that gets its place in the site: what is wrong
     in its HTML, as far as that is known without a template. ``stays`` are the markers
-    that are bound to something on the page, by their ids; ``bound`` are the blocks of its
-    content with their markers, ``stay_headings`` those of headings by section id ("": the page).
+    that are bound to something on the page, by their ids.
     """
 
     source: str
@@ -77,8 +60,6 @@ class PageReport:
     findings: tuple[Finding, ...] = ()
     shown: tuple[Finding, ...] = ()
     stays: Mapping[str, StayPlace] = field(default_factory=dict)
-    bound: tuple[BoundBlock, ...] = ()
-    stay_headings: Mapping[str, Stay] = field(default_factory=dict)
 
     @property
     def anchors(self) -> dict[str, int]:
@@ -120,10 +101,6 @@ class PageReport:
                 "findings": tuple(Finding(**each) for each in values["findings"]),
                 "shown": tuple(Finding(**each) for each in values["shown"]),
                 "stays": {key: StayPlace(*each) for key, each in values["stays"].items()},
-                "bound": tuple(_read_bound(*each) for each in values["bound"]),
-                "stay_headings": {
-                    key: Stay(*each) for key, each in values["stay_headings"].items()
-                },
             }
         )
 

@@ -17,8 +17,7 @@ from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.includes import find_directives, find_files
 from mkdocs_markstay.page_report import StayPlace
 from mkdocs_markstay.sectionids import show
-from mkdocs_markstay.sections import Stay
-from mkdocs_markstay.stay_binding import REPEATED, TWO_MARKERS, Binding, bind
+from mkdocs_markstay.stay_binding import REPEATED, TWO_MARKERS, Binding, bind, correct, give
 from mkdocs_markstay.stays import MarkedText, has_markers, read_markers
 
 if TYPE_CHECKING:
@@ -93,6 +92,7 @@ def bind_page(
         html, anchored = _write_anchors(html, marks.block, binding, rules)
         binding = replace(binding, anchored=frozenset(anchored))
         opens |= {STAY_PREFIX + stay_id for stay_id in anchored}
+    give(binding, page)
     content = marks.strip(html).encode("utf-8", "xmlcharrefreplace").decode()
     read = ReadContent(content, opens, furniture, page.sections)
     return html, RenderedStays(made, binding, read)
@@ -141,11 +141,13 @@ def _write_anchors(html: str, mark: str, binding: Binding, rules: Rules) -> tupl
 class SourceStays:
     """What the sources of a page say of its markers.
 
-    ``places`` are their lines, by id, ``hashes`` markstay's hashes of their blocks.
+    ``places`` are their lines, by id, ``hashes`` markstay's hashes of their blocks. ``aligned``:
+    these are those of the blocks that were rendered.
     """
 
     places: dict[str, Place] = field(default_factory=dict)
     hashes: dict[str, str] = field(default_factory=dict)
+    aligned: bool = False
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -181,6 +183,7 @@ class _Reader:
         wanted = rendered is not None and self.rules.stays == "required"
         if text is None and (wanted or has_markers(body)):
             text = read_markers(body, self.rules.stay_blocks)
+        self.result.aligned = same
         self.take(text or MarkedText(), self.source.path, self.source.offset, None)
         if rendered is None:
             return self.result
@@ -206,7 +209,8 @@ class _Reader:
         self, marker: Marker, body_hash: str, path: str, offset: int, via: Place | None
     ) -> None:
         self.result.places.setdefault(marker.id, Place(path, marker.line + offset, via))
-        self.result.hashes.setdefault(marker.id, body_hash)
+        if not self.result.aligned:
+            self.result.hashes.setdefault(marker.id, body_hash)
 
     def tell(self, problem: Problem, place: Place) -> None:
         message = problem.message
@@ -311,35 +315,19 @@ def _same_lines(lines: Sequence[str], body: str) -> bool:
     return "\n".join(lines).rstrip() == body.rstrip()
 
 
-def complete(report: PageReport, source: SourceStays, binding: Binding) -> PageReport:
+def complete(report: PageReport, source: SourceStays, rendered: RenderedStays) -> PageReport:
     """Note the markers that are bound in the report of their page, with hashes of its sources."""
-
-    def finish(stay: Stay) -> Stay:
-        body_hash = source.hashes.get(stay.id, stay.body_hash)
-        anchored = stay.id in binding.anchored
-        same = body_hash == stay.body_hash and not anchored
-        return stay if same else Stay(stay.id, body_hash, anchored)
-
-    blocks = [
-        each._replace(stays=tuple([finish(stay) if stay else None for stay in each.stays]))
-        if each.stays
-        else each
-        for each in binding.blocks
-    ]
-    headings = {key: finish(stay) for key, stay in binding.sections.items()}
-    ids = {stay.id for block in blocks for stay in block.stays if stay}
-    ids |= {stay.id for stay in headings.values()}
+    binding, sections = rendered.binding, rendered.content.sections
+    if not source.aligned:
+        correct(sections, source.hashes)
+    ids = {stay.id for each in binding.stays.values() for stay in each if stay}
+    ids |= {stay.id for stay in binding.headings.values()}
     stays = {}
     for stay_id in sorted(ids):
         place = source.places.get(stay_id)
         path, line = (place.path, place.line) if place else (report.path, 1)
         stays[stay_id] = StayPlace(path, line, stay_id in binding.anchored)
-    return replace(
-        report,
-        stays=stays,
-        bound=tuple(blocks),
-        stay_headings=headings,
-    )
+    return replace(report, stays=stays)
 
 
 def check_anchors_unique(

@@ -45,8 +45,8 @@ def read_published(
     sections, findings = _read_sections(html, page.title, report, policy, known)
     if sections is None:
         return None, findings
-    if report.bound or report.stay_headings:
-        findings += check_bound(report, attach(sections, report.bound, report.stay_headings))
+    if known is not None and sections is not known.sections:
+        findings += check_bound(report, attach(sections, known.sections))
     return write_page(page, sections, publication, policy), findings
 
 

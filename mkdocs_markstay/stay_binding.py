@@ -8,20 +8,18 @@ place between their neighbours says it, and only if there is one way to read it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.page_report import BoundBlock
-from mkdocs_markstay.sections import Stay
+from mkdocs_markstay.sections import Block, Stay
 from mkdocs_markstay.stay_tokens import FRAME, FRAME_END, NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.extract_lexbor import ReadPage
-    from mkdocs_markstay.sections import Block, Section
+    from mkdocs_markstay.sections import Section
     from mkdocs_markstay.stay_tokens import Provenance
     from mkdocs_markstay.stays import Marker, SourceBlock
 
@@ -37,15 +35,15 @@ class Unbound(NamedTuple):
 class Binding:
     """The markers of a page, and what they are bound to.
 
-    ``blocks`` are those of the content in the order of its sections, ``sections`` maps section
-    ids, "" for the page, to the markers of their headings. ``places`` maps the numbers of marked
-    elements to the markers that are theirs, whose anchors belong there; ``anchored`` are the ids
-    of those that have one. ``missing`` are the numbers of the source's blocks that have become
+    ``stays`` are those of the published blocks, by their places in the document, as in
+    `Block.stays`; ``headings`` those of headings, by section id, "" for the page. ``places`` maps
+    the numbers of marked elements to the markers that are theirs, whose anchors belong there;
+    ``anchored`` are the ids of those that have one. ``missing`` are the numbers of the source's blocks that have become
     text, can have a marker and have none.
     """
 
-    blocks: list[BoundBlock] = field(default_factory=list)
-    sections: dict[str, Stay] = field(default_factory=dict)
+    stays: dict[int, tuple[Stay | None, ...]] = field(default_factory=dict)
+    headings: dict[str, Stay] = field(default_factory=dict)
     places: dict[int, list[Marker]] = field(default_factory=dict)
     unbound: list[Unbound] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
@@ -62,11 +60,6 @@ REPEATED = "it is there more than once"
 def bind(made: Provenance, page: ReadPage) -> Binding:
     """Bind the blocks of a source to those of the page that it became."""
     return _Binder(made, page).bind()
-
-
-def digest_block(text: str) -> str:
-    """Give the digest by which a block is known again."""
-    return sha256(text.encode()).hexdigest()[:16]
 
 
 class _Binder:
@@ -239,9 +232,7 @@ class _Binder:
 
     def put_together(self) -> Binding:
         binding = Binding()
-        ids: dict[str, int] = defaultdict(int)
-        for each in self.made.text.markers():
-            ids[each.id] += 1
+        ids = Counter([each.id for each in self.made.text.markers()])
         repeated = {name for name, count in ids.items() if count > 1}
         entries: dict[int, list[tuple[int, Stay | None]]] = defaultdict(list)
         for number, block in enumerate(self.sources):
@@ -251,7 +242,7 @@ class _Binder:
             places = self.became.get(number, [])
             section = self.titled.get(number)
             if marker is not None and not places and section is not None:
-                binding.sections[section.section_id] = Stay(marker.id, block.body_hash)
+                binding.headings[section.section_id] = Stay(marker.id, block.body_hash)
                 self.put(binding, self.carriers[number], marker)
                 continue
             for place in places:
@@ -264,7 +255,7 @@ class _Binder:
             if marker is not None and not places:
                 binding.unbound.append(Unbound(marker, self.why(number)))
         self.bind_parts(binding, entries, repeated)
-        self.list_blocks(binding, entries)
+        binding.stays = self.list_stays(entries)
         return binding
 
     def is_part_of_code(self, block: SourceBlock) -> bool:
@@ -277,6 +268,8 @@ class _Binder:
         markers = self.sources[number].markers
         if not markers:
             return None
+        if len(markers) == 1 and markers[0].id not in repeated:
+            return markers[0]
         names = {marker.id for marker in markers}
         if len(names) == 1 and markers[0].id not in repeated:
             return markers[0]
@@ -328,76 +321,97 @@ class _Binder:
                 entries[place].append((number, Stay(marker.id, hashes[marker])))
                 self.put(binding, self.carriers[number], marker)
 
-    def list_blocks(
-        self, binding: Binding, entries: Mapping[int, list[tuple[int, Stay | None]]]
-    ) -> None:
-        """List the published blocks by section, as they will be read again."""
+    def list_stays(
+        self, entries: Mapping[int, list[tuple[int, Stay | None]]]
+    ) -> dict[int, tuple[Stay | None, ...]]:
+        """Give the markers of each published block; what belongs to the next one has its own."""
         stays: dict[int, tuple[Stay | None, ...]] = {}
-        following: tuple[Stay | None, ...] = ()
         for place in range(len(self.page.blocks) - 1, -1, -1):
-            _, block = self.page.blocks[place]
-            own = _shorten(stay for _, stay in entries.get(place, ()))
-            if block.lead and not entries.get(place):
-                own = following
-            stays[id(block)] = following = own
-        for section in self.page.sections:
-            for block in section.blocks:
-                bound = tuple(stays.get(id(block), ()))
-                binding.blocks.append(BoundBlock(block.kind, digest_block(block.text), bound))
+            if place in entries:
+                own = _shorten([stay for _, stay in entries[place]])
+            elif self.page.blocks[place][1].lead:
+                own = stays.get(place + 1, ())
+            else:
+                continue
+            if own:
+                stays[place] = own
+        return stays
 
 
-def _shorten(stays: Iterable[Stay | None]) -> tuple[Stay | None, ...]:
+def _shorten(stays: Sequence[Stay | None]) -> tuple[Stay | None, ...]:
     """Leave out all but the first of blocks without markers that follow each other."""
-    kept: list[Stay | None] = []
-    for stay in stays:
-        if stay is not None or not kept or kept[-1] is not None:
-            kept.append(stay)
+    if None not in stays:
+        return tuple(stays)
+    kept = [each for n, each in enumerate(stays) if each or not n or stays[n - 1]]
     return tuple(kept) if any(kept) else ()
 
 
-def attach(
-    sections: Sequence[Section], bound: Sequence[BoundBlock], headings: Mapping[str, Stay]
-) -> list[str]:
-    """Give the blocks of a published page their markers; returns the ids that found no place.
+def give(binding: Binding, page: ReadPage) -> None:
+    """Give the blocks and headings of a page their markers."""
+    anchored = binding.anchored
 
-    Another plugin may have changed blocks since they were bound: these are known by their
-    place among the others if their number is still the same.
-    """
+    def finish(stay: Stay | None) -> Stay | None:
+        return stay._replace(anchored=True) if stay and stay.id in anchored else stay
+
+    stays = binding.stays
+    if anchored:
+        stays = {place: tuple(map(finish, each)) for place, each in stays.items()}
+    by_block = {id(page.blocks[place][1]): each for place, each in stays.items()}
+    for section in page.sections:
+        section.stay = finish(binding.headings.get(section.section_id))
+        section.blocks[:] = [
+            Block(block.kind, block.text, block.lead, by_block[id(block)])
+            if id(block) in by_block
+            else block
+            for block in section.blocks
+        ]
+
+
+def correct(sections: Iterable[Section], hashes: Mapping[str, str]) -> None:
+    """Give markers the hashes of the files that they stand in."""
+
+    def finish(stay: Stay | None) -> Stay | None:
+        return stay and stay._replace(body_hash=hashes.get(stay.id, stay.body_hash))
+
     for section in sections:
-        section.stay = headings.get(section.section_id)
+        section.stay = finish(section.stay)
+        section.blocks[:] = [
+            block._replace(stays=tuple(map(finish, block.stays))) for block in section.blocks
+        ]
+
+
+def attach(sections: Sequence[Section], known: Sequence[Section]) -> list[str]:
+    """Give the blocks of a published page the markers that they had when it was rendered.
+
+    Returns the ids that found no place. Another plugin may have changed blocks since: these
+    are known by their place among the others if their number is still the same.
+    """
+    headings = {section.section_id: section.stay for section in known if section.stay}
+    for section in sections:
+        section.stay = headings.pop(section.section_id, None)
+    lost = [stay.id for stay in headings.values()]
     places = [(section, number) for section in sections for number in range(len(section.blocks))]
-    now = [_key(section.blocks[number]) for section, number in places]
-    then = [(block.kind, block.digest) for block in bound]
-    lost: list[str] = []
+    now = [section.blocks[number] for section, number in places]
+    then = [block for section in known for block in section.blocks]
     for old, new in _pair(then, now):
-        stays = bound[old].stays
+        stays = then[old].stays
         if new is None:
             lost += [stay.id for stay in stays if stay]
         elif stays:
             section, number = places[new]
-            block: Block = section.blocks[number]
-            section.blocks[number] = block._replace(stays=stays)
-    present = {section.section_id for section in sections}
-    return lost + [stay.id for section_id, stay in headings.items() if section_id not in present]
+            section.blocks[number] = section.blocks[number]._replace(stays=stays)
+    return lost
 
 
-def _key(block: Block) -> tuple[str, str]:
-    return block.kind, digest_block(block.text)
-
-
-def _pair(
-    then: Sequence[tuple[str, str]], now: Sequence[tuple[str, str]]
-) -> Iterable[tuple[int, int | None]]:
+def _pair(then: Sequence[Block], now: Sequence[Block]) -> Iterator[tuple[int, int | None]]:
     """Pair the blocks of then with those of now, None where that cannot be told."""
-    if list(then) == list(now):
-        return [(number, number) for number in range(len(then))]
     from difflib import SequenceMatcher  # noqa: PLC0415 (for the few pages that were changed)
 
-    pairs: list[tuple[int, int | None]] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, then, now, autojunk=False).get_opcodes():
-        kinds = [kind for kind, _ in then[i1:i2]], [kind for kind, _ in now[j1:j2]]
+    old, new = ([(block.kind, block.text) for block in blocks] for blocks in (then, now))
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        kinds = [each.kind for each in then[i1:i2]], [each.kind for each in now[j1:j2]]
         if tag == "equal" or kinds[0] == kinds[1]:
-            pairs += zip(range(i1, i2), range(j1, j2), strict=True)
+            yield from zip(range(i1, i2), range(j1, j2), strict=True)
         else:
-            pairs += [(number, None) for number in range(i1, i2)]
-    return pairs
+            yield from ((number, None) for number in range(i1, i2))

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from mkdocs_markstay.git_command import Change
     from mkdocs_markstay.stays import Marker, SourceBlock
 
-_FOR_GOOD = " If {} gone for good, retire its anchor, or set findings: {{{{stay-dropped: warning}}}}"
+_FOR_GOOD = (
+    " If {} gone for good, retire its anchor, or set findings: {{{{stay-dropped: warning}}}}"
+)
 _DROPPED = (
     "the marker stay:{id} was in {where} at {revision} (line {line}) and is gone. Put it back below"
     " its block." + _FOR_GOOD.format("the block is")

@@ -177,13 +177,27 @@ class _Reader:
             while place < len(self.found) and self.found[place].start < end:
                 own.append(self.found[place])
                 place += 1
+            if (
+                len(own) == 1
+                and own[0].end == end
+                and not own[0].marker.column
+                and own[0].start > begin
+            ):
+                # Most blocks: a marker alone in the last line.
+                marker = own[0].marker
+                content = self.text[begin : own[0].start].strip(_SPACE + "\n\r")
+                if content and not marker.child:
+                    body_hash = f"sha256:{markstay.body_hash(content)}"
+                    read.blocks.append(SourceBlock(first, marker.line - 1, body_hash, (marker,)))
+                    continue
             content = _leave_out(self.text, begin, end, own).strip(_SPACE + "\n\r")
             if content:
                 read.blocks.append(self.make_block(first, chunk, content, own))
             else:
                 self.add_to_last([found.marker for found in own])
         for block in read.blocks:
-            self.check(block)
+            if block.markers or block.children:
+                self.check(block)
         self.check_unique()
         read.problems.sort()
         return read
@@ -208,7 +222,10 @@ class _Reader:
             first, last = spans[number] if number >= 0 else (line, line)
             if first not in spans_of_code:
                 spans_of_code[first] = self.find_code_spans(first, last)
-            shown = self.is_shown(match.start(), line, first, spans_of_code[first])
+            spans_here = spans_of_code[first]
+            shown = (
+                bool(spans_here) or line in self.read_text.code or self.is_indented(first)
+            ) and self.is_shown(match.start(), line, first, spans_here)
             marker = self.read_marker(match.start(), line)
             if marker is None and not shown:
                 if line not in malformed:

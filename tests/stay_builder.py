@@ -96,8 +96,7 @@ def render(
     html = marks.strip(html)
     sections = extract(html, ids - {""}, FURNITURE)
     if stays is not None:
-        lost = attach(sections, stays.binding.blocks, stays.binding.sections)
-        assert lost == []
+        assert attach(sections, stays.content.sections) == []
     return RenderedPage(html, sections, read.findings)
 
 
