@@ -7,6 +7,7 @@ id is gone before any slug, title or contents list is made of the text.
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, field
 from html import unescape
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from markdown import Markdown
 
     from mkdocs_markstay.stay_tokens import Taken
+
+# What extensions put where something is to be put back when the tree is written.
+_PLACEHOLDER = re.compile("\x02[^\x02\x03]*\x03")
 
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 BLOCKS = HEADINGS.union(
@@ -213,7 +217,10 @@ class _TakeTokens(Treeprocessor):
 
     def run(self, root: Element) -> None:
         if self.current.conversion.stays is not None:
-            self.current.taken = take_tokens(root)
+            stash = self.md.htmlStash
+            held = enumerate(stash.rawHtmlBlocks)
+            stored = {stash.get_placeholder(number): html for number, html in held}
+            self.current.taken = take_tokens(root, stored)
 
 
 class _NumberElements(Treeprocessor):
@@ -234,9 +241,13 @@ class _NumberElements(Treeprocessor):
             if (element.tag in BLOCKS or element in carrying) and element is not root
         ]
         for element, number in number_elements(elements, taken, made).items():
-            stored = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip())
-            if element.tag != "p" or stored is None or len(element):
+            text = (element.text or "").strip()
+            if element.tag != "p" or len(element) or not _PLACEHOLDER.fullmatch(text):
                 element.set(marks.block, str(number))
+                continue
+            # A paragraph that nothing else is in gives way to what it stands for.
+            stored = HTML_PLACEHOLDER_RE.fullmatch(text)
+            if stored is None:
                 continue
             held = self.md.htmlStash.rawHtmlBlocks
             html = held[int(stored[1])]

@@ -628,10 +628,32 @@ class _MarkedPage(_Page):
                 if around.mem_id in around_blocks:
                     within.setdefault(around_blocks[around.mem_id], []).append(place)
                 around = around.parent
+        within.update((around_blocks[each], []) for each in self.find_loose(around_blocks))
         for number, places in within.items():
             if len(places) == 1:
                 elements.setdefault(places[0], number)
         return ReadPage(sections, blocks, within, headings, elements)
+
+    def find_loose(self, around_blocks: Collection[int]) -> Iterator[int]:
+        """Find elements with text of their own: which of the blocks in them it is, is not told."""
+        for marked in self.body.css(f"[{self.mark}]") if around_blocks else ():
+            if marked.mem_id in around_blocks and _has_loose_text(marked):
+                yield marked.mem_id
+
+
+def _has_loose_text(node: LexborNode) -> bool:
+    """Whether text stands in an element that is in none of the blocks in it."""
+    child = node.child
+    while child is not None:
+        tag = child.tag or ""
+        if tag in _TEXT_OF:
+            text = _TEXT_OF[tag](child)
+        else:
+            text = child.text() if _TAG_KINDS.get(tag, "inline") == "inline" else ""
+        if text.strip():
+            return True
+        child = child.next
+    return False
 
 
 # Class -> kind, and the elements that the class counts for (none: all), in order of weight.

@@ -17,7 +17,15 @@ from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.includes import find_directives, find_files
 from mkdocs_markstay.page_report import StayPlace
 from mkdocs_markstay.sectionids import show
-from mkdocs_markstay.stay_binding import REPEATED, TWO_MARKERS, Binding, bind, correct, give
+from mkdocs_markstay.stay_binding import (
+    NOTHING_SHOWN,
+    REPEATED,
+    TWO_MARKERS,
+    Binding,
+    bind,
+    correct,
+    give,
+)
 from mkdocs_markstay.stays import MarkedText, has_markers, read_markers
 
 if TYPE_CHECKING:
@@ -268,6 +276,11 @@ class _Reader:
                 told.add(("stay-duplicate", place.path, place.line))
             else:
                 message = f"the marker stay:{marker.id} is bound to nothing: {reason}"
+                self.add(place, "stay-unbound", message)
+        converted = {marker.id for marker in made.text.markers()}
+        for stay_id, place in self.result.places.items():
+            if place.via is None and stay_id not in converted:
+                message = f"the marker stay:{stay_id} is bound to nothing: {NOTHING_SHOWN}"
                 self.add(place, "stay-unbound", message)
         if self.rules.stays == "required":
             places = self.find_bare(made)

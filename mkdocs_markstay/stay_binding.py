@@ -7,6 +7,7 @@ place between their neighbours says it, and only if there is one way to read it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -38,8 +39,8 @@ class Binding:
     ``stays`` are those of the published blocks, by their places in the document, as in
     `Block.stays`; ``headings`` those of headings, by section id, "" for the page. ``places`` maps
     the numbers of marked elements to the markers that are theirs, whose anchors belong there;
-    ``anchored`` are the ids of those that have one. ``missing`` are the numbers of the source's blocks that have become
-    text, can have a marker and have none.
+    ``anchored`` are the ids of those that have one. ``missing`` are the numbers of the source's
+    blocks that have become text, can have a marker and have none.
     """
 
     stays: dict[int, tuple[Stay | None, ...]] = field(default_factory=dict)
@@ -55,6 +56,11 @@ NOTHING_SHOWN = "nothing of its block is in the published page"
 AMBIGUOUS = "which of the published blocks is its own cannot be told"
 TWO_MARKERS = "its block has more than one marker"
 REPEATED = "it is there more than once"
+_WORDS = re.compile(r"\w+")
+# Kinds of published blocks that have no others in them.
+_HOLD_NOTHING = ("paragraph", "code", "table", "math")
+# What lines begin with that are no text, if the site has the extension for it.
+_FRAME_MARKS = ("!!!", "???", "===", "///")
 
 
 def bind(made: Provenance, page: ReadPage) -> Binding:
@@ -131,7 +137,9 @@ class _Binder:
         for number in range(len(self.sources)):
             span = self.find_span(number, starts)
             if span is None:
-                if number not in self.spans and self.made.roles[number] != NOTHING:
+                # Notes, and headings without text below them, are known, too.
+                known = (self.became, self.titled, self.spans)
+                if not any(number in each for each in known) and self.made.roles[number] != NOTHING:
                     waiting.append(number)
                 continue
             self.fill(waiting, before, span[0], previous)
@@ -154,6 +162,17 @@ class _Binder:
 
     def fill(self, waiting: list[int], before: float, after: float, previous: int | None) -> None:
         """Bind blocks that stand between two others, if there is one way to do it."""
+        for number, place in self.find_shown_frames(waiting, before, after):
+            self.became[number] = [place]
+            begin = waiting.index(number)
+            self.fill_between(waiting[:begin], before, float(place), previous)
+            waiting, before, previous = waiting[begin + 1 :], float(place), number
+        self.fill_between(waiting, before, after, previous)
+
+    def fill_between(
+        self, waiting: list[int], before: float, after: float, previous: int | None
+    ) -> None:
+        """Bind blocks between two others, where no line that begins something is text."""
         frames = [n for n in waiting if self.made.roles[n] in (FRAME, FRAME_END)]
         rest = [n for n in waiting if n not in frames]
         if not rest:
@@ -169,13 +188,51 @@ class _Binder:
         if len(units) != len(gap) and before >= 0 and before == int(before):
             units = self.take_indented(units, int(before), len(gap))
         if len(units) == len(gap):
-            for unit, place in zip(units, gap, strict=True):
-                self.became.update((number, [place]) for number in unit)
-        elif len(units) == 1 and gap and len({id(self.page.blocks[p][0]) for p in gap}) == 1:
-            self.became.update((number, gap) for number in units[0])
+            fitting = [
+                (unit, [p]) for unit, p in zip(units, gap, strict=True) if self.fits(unit, p)
+            ]
+        elif len(units) == 1 and len({id(self.page.blocks[place][0]) for place in gap}) == 1:
+            fitting = [(units[0], gap)] if any(self.fits(units[0], place) for place in gap) else []
         else:
-            reason = AMBIGUOUS if gap else NOTHING_SHOWN
-            self.reasons.update((number, reason) for unit in units for number in unit)
+            fitting = []
+        for unit, places in fitting:
+            self.became.update((number, places) for number in unit)
+        reason = AMBIGUOUS if gap else NOTHING_SHOWN
+        self.reasons.update((n, reason) for unit in units for n in unit if n not in self.became)
+
+    def fits(self, unit: Sequence[int], place: int) -> bool:
+        """Whether a published block can be that of blocks of the source, by the words in both."""
+        words = set(_WORDS.findall("\n".join(self.made.content(number) for number in unit)))
+        return not words or not words.isdisjoint(_WORDS.findall(self.page.blocks[place][1].text))
+
+    def find_shown_frames(
+        self, waiting: Sequence[int], before: float, after: float
+    ) -> list[tuple[int, int]]:
+        """Find lines that begin or end nothing here, and so are published as text."""
+        marks = {n: self.made.content(n).lstrip(" \t>")[:3] for n in waiting}
+        frames = [n for n in waiting if marks[n] in _FRAME_MARKS]
+        if not frames:
+            return []
+        texts = (
+            (place, self.page.blocks[place][1].text) for place in self.find_free(before, after)
+        )
+        places = [place for place, text in texts if text.startswith(_FRAME_MARKS)]
+        pairs = self.pair_frames(frames, places, marks)
+        # From both ends it is the same if there is one way to pair them.
+        return pairs if pairs == self.pair_frames(frames[::-1], places[::-1], marks)[::-1] else []
+
+    def pair_frames(
+        self, frames: Sequence[int], places: Sequence[int], marks: Mapping[int, str]
+    ) -> list[tuple[int, int]]:
+        """Give each place the first line that begins as its text does."""
+        rest = iter(frames)
+        pairs = []
+        for place in places:
+            text = self.page.blocks[place][1].text
+            number = next((number for number in rest if text.startswith(marks[number])), None)
+            if number is not None:
+                pairs.append((number, place))
+        return pairs
 
     def find_free(self, before: float, after: float) -> list[int]:
         """Find the published blocks between two others that are nobody's yet."""
@@ -183,7 +240,10 @@ class _Binder:
 
     def take_indented(self, units: list[list[int]], place: int, count: int) -> list[list[int]]:
         """Bind what is indented to the block before it, if ``count`` others are left then."""
+        if self.page.blocks[place][1].kind in _HOLD_NOTHING:
+            return units
         inner = [unit for unit in units if self.made.content(unit[0])[:1] in (" ", "\t")]
+        inner = [unit for unit in inner if self.fits(unit, place)]
         if count and len(units) - len(inner) != count:
             return units
         self.became.update((number, [place]) for unit in inner for number in unit)
@@ -241,7 +301,9 @@ class _Binder:
             frame = self.made.roles[number] in (FRAME, FRAME_END)
             places = self.became.get(number, [])
             section = self.titled.get(number)
-            if marker is not None and not places and section is not None:
+            if section is not None and section.section_id in binding.headings:
+                self.reasons[number] = AMBIGUOUS  # there is one block to a heading
+            elif marker is not None and not places and section is not None:
                 binding.headings[section.section_id] = Stay(marker.id, block.body_hash)
                 self.put(binding, self.carriers[number], marker)
                 continue

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from mkdocs_markstay.stays import has_markers, read_markers
@@ -24,14 +25,21 @@ if TYPE_CHECKING:
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 _TOKEN = re.compile(f"{_BEGIN}([0-9]+){_END}")
 _WORD = re.compile(rf"<[^<>]*>?|\x02[^\x03]*\x03|{_BEGIN}[0-9]*{_END}?|(?P<word>\w)")
+# What may stand before the beginning of a block in its line: quotes, and marks of items,
+# meanings, and notes.
+_AHEAD = r"(?:[ \t>]|(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:)(?=[ \t]|$))*"
+_AHEAD_OF = re.compile(_AHEAD)
+_INDENT = 4
+_TITLE = re.compile(r"[ \t>]*#")
+_UNDERLINE = re.compile(r"[ \t>]*(?:=+|-+)[ \t]*$")
 # Lines that are no text, or part of a syntax that a token would break.
 _NO_PLACE = re.compile(
-    r"[ \t>]*(?:!!!|\?\?\?|===|///|:::|-+8<-|\$\$|\\\[|\{[ ]?[:.#]|\*\[|\[[^\^\]][^\]]*\]:)"
+    rf"{_AHEAD}(?:!!!|\?\?\?|===|///|:::|-+8<-|\$\$|\\\[|\{{[ ]?[:.#]|\*\[|\[[^\^\]][^\]]*\]:)"
 )
 # What is indented below them are settings.
-_HAS_SETTINGS = re.compile(r"[ \t>]*(?:///+[ \t]*\w|:::)")
+_HAS_SETTINGS = re.compile(rf"(?P<ahead>{_AHEAD})(?:///+[ \t]*\w|:::)")
 # Lines that begin or end something around other blocks.
-_FRAME = re.compile(r"[ \t>]*(?:!!!|\?\?\?|===|///|</?[A-Za-z](?:[^<>]|<[^<>]*>)*>[ \t]*$)")
+_FRAME = re.compile(rf"{_AHEAD}(?:!!!|\?\?\?|===|///|</?[A-Za-z](?:[^<>]|<[^<>]*>)*>[ \t]*$)")
 _FRAME_END = re.compile(r"[ \t>]*(?:///+[ \t]*$|</)")
 # Lines of which nothing is published at their place: definitions of links and abbreviations,
 # rules, comments, lists of attributes.
@@ -40,7 +48,21 @@ _NOTHING = re.compile(
     r"|\{:?[ ]?[.#\w][^{}]*\}[ \t]*$"
     r"|(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$|[ \t>]*$)"
 )
-_START_TAG = re.compile(r"<[A-Za-z][\w-]*(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>")
+# What ends a paragraph that it stands in.
+_BLOCK = re.compile(r"\s*<(?:div|pre|table|ul|ol|dl|p|blockquote|figure|details|h[1-6])\b")
+_ENDS = re.compile(
+    r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|`+|(?P<stored>\x02[^\x02\x03]*\x03)"
+    rf"|(?P<tag>{_BLOCK.pattern[3:]})",
+    re.DOTALL,
+)
+# Tags, and comments; ``open`` is one without an end.
+_TAG = re.compile(
+    r"<!--(?:[^-]|-(?!->))*(?:-->|(?P<open>\Z))|</(?P<end>[A-Za-z][\w-]*)"
+    r"|<(?P<start>[A-Za-z][\w-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>"
+)
+_VOID = frozenset(
+    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr")
+)
 _NEAR = 4000
 # What most lines end with.
 _MARKS = " .,:;!?`*_)]}>|\"'#-"
@@ -108,7 +130,8 @@ def follow(
 def _strip(lines: Sequence[str], read: MarkedText) -> list[str | None]:
     """Take the markers out; a line that had nothing else is None."""
     bare: list[str | None] = list(lines)
-    markers = sorted(read.markers(), key=lambda marker: (marker.line, marker.column), reverse=True)
+    found = (*read.markers(), *read.hidden)
+    markers = sorted(found, key=lambda marker: (marker.line, marker.column), reverse=True)
     for marker in markers:
         height = marker.raw.count("\n")
         number = marker.line - 1
@@ -127,16 +150,30 @@ def _strip(lines: Sequence[str], read: MarkedText) -> list[str | None]:
 
 
 def _find_role(content: Sequence[str]) -> str:
-    if content[0][:1].isalnum():  # most blocks
+    if content and content[0][:1].isalpha():  # most blocks
         return PROSE
     if all(_NOTHING.match(line) for line in content):
         return NOTHING
-    first = next(line for line in content if line.strip())
-    settings = bool(_HAS_SETTINGS.match(first))
-    rest = [line for line in content if not (settings and line[:1] in " \t")]
+    lines = [(n, line) for n, line in enumerate(content) if line.strip()]
+    rest = [line for _, line in _skip_settings(lines)]
     if all((_FRAME.match(line) and not _has_text(line)) or not line.strip() for line in rest):
         return FRAME_END if all(_FRAME_END.match(line) for line in rest if line.strip()) else FRAME
     return PROSE
+
+
+def _skip_settings(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Leave out settings, which are indented directly below the first line."""
+    opening = _HAS_SETTINGS.match(lines[0][1]) if lines else None
+    if opening is None:
+        return lines
+    indent = len(opening["ahead"].expandtabs(_INDENT)) + _INDENT
+    end = 1
+    for (before, _), (number, line) in pairwise(lines):
+        spaces = line[: len(line) - len(line.lstrip(" \t"))].expandtabs(_INDENT)
+        if number != before + 1 or len(spaces) < indent:
+            break
+        end += 1
+    return [lines[0], *lines[end:]]
 
 
 def _has_text(line: str) -> bool:
@@ -147,21 +184,27 @@ def _has_text(line: str) -> bool:
 def _find_places(content: Mapping[int, str | None]) -> list[tuple[int, int]]:
     """Find the first and the last place in the lines of a block where a token may be.
 
+    Below a heading there is one more.
+
     ``content`` gives the lines by their numbers; a place is such a number and a column.
     """
     lines = [(number, line) for number, line in content.items() if line and line.strip()]
-    if lines and _HAS_SETTINGS.match(lines[0][1]):
-        lines = [(number, line) for number, line in lines if line[0] not in " \t"]
-    first = next(_places(lines), None)
-    last = next(_places(lines[::-1]), None) if len(lines) > 1 else first
-    return list(dict.fromkeys(place for place in (first, last) if place is not None))
+    lines = _skip_settings(lines)
+    # What is below a heading is another element than it.
+    title = len(lines) > 1 and bool(_TITLE.match(lines[0][1]) or _UNDERLINE.match(lines[1][1]))
+    firsts = list(islice(_places(lines), 2 if title else 1))
+    lasts = list(islice(_places(lines[::-1]), 1)) if len(lines) > 1 else []
+    return list(dict.fromkeys((*firsts, *lasts)))
 
 
 def _places(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     for number, line in lines:
-        if line[0].isalnum() or not _NO_PLACE.match(line):
+        plain = line[0].isalpha()  # most lines
+        if plain or not _NO_PLACE.match(line):
             place = _last_word(line)
-            if place is not None:
+            # The number of an item and the name of a note are no text.
+            ahead = None if plain else _AHEAD_OF.match(line)
+            if place is not None and (ahead is None or place > ahead.end()):
                 yield number, place
 
 
@@ -193,19 +236,39 @@ class Taken:
     parents: Mapping[Element, Element]
 
 
-def take_tokens(root: Element) -> Taken:
-    """Take the tokens out of a tree."""
+def take_tokens(root: Element, stored: Mapping[str, str | Element]) -> Taken:
+    """Take the tokens out of a tree.
+
+    ``stored`` maps placeholders in the tree to the HTML that they stand for.
+    """
     parents = {child: element for element in root.iter() for child in element}
     taken = Taken([], parents)
     for element in root.iter():
         if element.text and _BEGIN in element.text:
-            element.text = _take_out(element.text, element, taken)
+            text, followed = element.text, len(taken.found)
+            element.text = _take_out(text, element, taken)
+            if element.tag == "p" and ("\x02" in text or "<" in text):
+                # A paragraph ends where such a block begins: what is behind is in another one.
+                ends = _find_block(text, stored)
+                behind = len(_TOKEN.findall(text, ends))
+                del taken.found[max(followed, len(taken.found) - behind) :]
         if element.tail and _BEGIN in element.tail:
             element.tail = _take_out(element.tail, parents.get(element, root), taken)
         for name, value in element.attrib.items():
             if _BEGIN in value:
                 element.set(name, _take_out(value, element, taken))
     return taken
+
+
+def _find_block(text: str, stored: Mapping[str, str | Element]) -> int:
+    """Find where something in the text of a paragraph ends it, else the end of the text."""
+    for match in _ENDS.finditer(text):
+        if match["tag"]:
+            return match.start()
+        html = stored.get(match["stored"] or "")
+        if isinstance(html, str) and _BLOCK.match(html) and match[0] != text.strip():
+            return match.end()
+    return len(text)
 
 
 def _take_out(text: str, element: Element, taken: Taken) -> str:
@@ -229,29 +292,43 @@ def number_elements(
     return numbers
 
 
+def _find_open_tag(html: str) -> re.Match[str] | None:
+    """Find the tag of the innermost element that HTML ends in, None if that is a comment."""
+    tags: list[re.Match[str]] = []
+    for match in _TAG.finditer(html):
+        if match["open"]:
+            return None
+        if match["start"] and match["start"].lower() not in _VOID:
+            tags.append(match)
+        elif match["end"]:
+            ended = (n for n in range(len(tags) - 1, -1, -1) if tags[n]["start"] == match["end"])
+            del tags[next(ended, len(tags)) :]
+    return tags[-1] if tags else None
+
+
 def mark_leftovers(html: str, mark: str, made: Provenance) -> str:
     """Take the tokens out of HTML that was not parsed, and mark the elements that they are in."""
     if _TOKEN.search(html) is None:
         return html
     marked = re.compile(rf'\s{mark}="(\d+)"')
     parts: list[str] = []
-    done = 0
+    near, done = "", 0
+    free = max(made.carried, default=-1) + 1
     for match in _TOKEN.finditer(html):
-        parts.append(html[done : match.start()])
+        near += html[done : match.start()]
         done = match.end()
-        text = "".join(parts[-3:])
-        before, near = text[:-_NEAR] if len(text) > _NEAR else "", text[-_NEAR:]
-        tags = list(_START_TAG.finditer(near))
-        if not tags:
+        if len(near) > 2 * _NEAR:
+            parts.append(near[:-_NEAR])
+            near = near[-_NEAR:]
+        tag = _find_open_tag(near)
+        if tag is None:
             continue
-        tag = tags[-1]
         known = marked.search(tag[0])
         if known:
             made.carried.setdefault(int(known[1]), []).append(int(match[1]))
             continue
-        number = max(made.carried, default=-1) + 1
-        made.carried[number] = [int(match[1])]
-        name = re.match(r"<[\w-]+", tag[0])
-        place = tag.start() + (name.end() if name else 0)
-        parts[-3:] = [f'{before}{near[:place]} {mark}="{number}"{near[place:]}']
-    return "".join(parts) + html[done:]
+        made.carried[free] = [int(match[1])]
+        place = tag.end("start")
+        near = f'{near[:place]} {mark}="{free}"{near[place:]}'
+        free += 1
+    return "".join(parts) + near + html[done:]

@@ -20,7 +20,7 @@ from mkdocs_markstay.locate import find_code_lines
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 SEGMENTATIONS = ("blank-line", "commonmark")
 """What a block of the source is: a run of lines without a blank one, or a node of CommonMark."""
@@ -52,6 +52,10 @@ _MALFORMED = (
     " digits, - and _, or remove it"
 )
 _ORPHAN = "the marker stay:{} stands before any block. Move it below its block, or remove it"
+_HIDDEN = (
+    "markstay takes the marker stay:{} for code, because the fence in line {} has no end for it."
+    " End that fence, or let it begin in a line of its own"
+)
 _DRIFT = "the block of stay:{} is not the one that its hash was made of"
 _NO_CHILD = (
     "the marker stay:{} has a subhash, and stands on no item of a list and no row of a table that"
@@ -108,12 +112,13 @@ class Problem(NamedTuple):
 class MarkedText:
     """The blocks of a text, in order, and what is wrong with its markers.
 
-    ``orphans`` are markers before any block. ``code`` are the lines of fenced code, as
-    Python-Markdown sees it.
+    ``orphans`` are markers before any block, ``hidden`` those in what is code to markstay
+    alone. ``code`` are the lines of fenced code, as Python-Markdown sees it.
     """
 
     blocks: list[SourceBlock] = field(default_factory=list)
     orphans: list[Marker] = field(default_factory=list)
+    hidden: list[Marker] = field(default_factory=list)
     code: frozenset[int] = frozenset()
     problems: list[Problem] = field(default_factory=list)
 
@@ -159,6 +164,8 @@ class _Reader:
         self.read_text.code = frozenset(number + 1 for number in in_code)
         self.found: list[_Found] = []
         self.hashes: dict[tuple[str, int], str] = {}
+        # Where the fences begin that lines are in, as far as it was asked.
+        self.fences: dict[int, int] = {}
         # Whether lines are indented code, as far as it was asked.
         self.indented_code: dict[int, bool] = {}
 
@@ -217,6 +224,8 @@ class _Reader:
         for match in _OPENING.finditer(self.text):
             line = bisect_right(self.starts, match.start())
             if line in code:
+                if line not in self.read_text.code:
+                    self.add_hidden(match.start(), line, code)
                 continue
             number = bisect_right(firsts, line) - 1
             first, last = spans[number] if number >= 0 else (line, line)
@@ -236,6 +245,17 @@ class _Reader:
                 self.tell(line, "stay-in-code", marker.id, _SHOWN.format(marker.id))
             elif marker is not None:
                 self.found.append(_Found(match.start(), match.start() + len(marker.raw), marker))
+
+    def add_hidden(self, start: int, line: int, code: Collection[int]) -> None:
+        """Tell a marker that markstay takes for code, and that would be published."""
+        marker = self.read_marker(start, line)
+        if marker is not None:
+            first = line
+            while first not in self.fences and first - 1 in code:
+                first -= 1
+            first = self.fences[line] = self.fences.get(first, first)
+            self.read_text.hidden.append(marker)
+            self.tell(line, "stay-unbound", marker.id, _HIDDEN.format(marker.id, first))
 
     def read_marker(self, start: int, line: int) -> Marker | None:
         """Read the marker that begins at a place of the text, if it is one."""

@@ -37,6 +37,7 @@ EXTENSIONS = (
     "tables",
     "toc",
     "pymdownx.blocks.admonition",
+    "pymdownx.critic",
     "pymdownx.details",
     "pymdownx.highlight",
     "pymdownx.superfences",

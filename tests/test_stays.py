@@ -121,6 +121,18 @@ PARTS = st.sampled_from(
         "$$\nx\n$$",
         "![image](a.png){{ .cls }}",
         "Ends with a tag <br>",
+        "- !!! note\n\n        words\n\n- ??? tip\n        words",
+        "Term\n:   !!! note\n\n        words",
+        "> 1. !!! note\n>        words",
+        "- /// note\n      attrs: {{class: x}}\n\n  words\n\n  ///",
+        "1.  </div>",
+        "2.  $$\n    x\n    $$",
+        "[^a{n}]: !!! note\n        words",
+        "[^b{n}]: <div markdown>\n\n    words\n\n    </div>",
+        "<!--\nlong\n\ncomment\n-->",
+        "One\n```\ncode\n```\ntwo",
+        "One <div>two</div> three",
+        "{{++\n\nadded\n\n++}}",
         "[TOC]",
     ]
 )
