@@ -313,6 +313,16 @@ class _Reader:
             place = Place(self.source.path, self.source.offset + 1)
             self.add(place, "stay-missing", f"{name} has no marker: {IN_NO_FILE}")
             return
+        fence = made.text.swallowed.get(made.text.blocks[number].first)
+        if fence is not None:
+            line = made.text.blocks[number].first - fence
+            message = (
+                f"{name} has no marker, and can have none: markstay takes it for code, because the"
+                f" fence {line} lines above has no end for it. End that fence, or let it begin in a"
+                " line of its own"
+            )
+            self.add(place, "stay-missing", message)
+            return
         message = f"{name} has no marker. Write one below it"
         if self.rules.stamp:
             message += f", or run: {self.rules.stamp} --stays {shlex.quote(place.path)} --write"

@@ -77,7 +77,7 @@ class Provenance:
     ``text`` is what `read_markers` gave, ``roles`` says of each of its blocks whether it is
     prose, begins or ends something around other blocks, or becomes nothing. Their numbers,
     and after them those of ``parts``, the markers of parts of blocks, are what ``carried``
-    maps the numbers of elements to. ``lines`` is the text that was read.
+    maps the numbers of elements to. ``elements`` counts these, ``lines`` is the text that was read.
     """
 
     text: MarkedText
@@ -85,6 +85,7 @@ class Provenance:
     roles: list[str] = field(default_factory=list)
     parts: list[Marker] = field(default_factory=list)
     carried: dict[int, list[int]] = field(default_factory=dict)
+    elements: int = 0
 
     def content(self, number: int) -> str:
         """Give the lines of a block, without markers."""
@@ -282,13 +283,13 @@ def number_elements(
 ) -> dict[Element, int]:
     """Give elements of a tree numbers, and note which blocks each of them carries."""
     numbers = {element: number for number, element in enumerate(elements)}
-    made.carried = {number: [] for number in numbers.values()}
+    made.elements = len(numbers)
     for element, token in taken.found:
         within: Element | None = element
         while within is not None and within not in numbers:
             within = taken.parents.get(within)
         if within is not None:
-            made.carried[numbers[within]].append(token)
+            made.carried.setdefault(numbers[within], []).append(token)
     return numbers
 
 
@@ -313,7 +314,6 @@ def mark_leftovers(html: str, mark: str, made: Provenance) -> str:
     marked = re.compile(rf'\s{mark}="(\d+)"')
     parts: list[str] = []
     near, done = "", 0
-    free = max(made.carried, default=-1) + 1
     for match in _TOKEN.finditer(html):
         near += html[done : match.start()]
         done = match.end()
@@ -327,8 +327,8 @@ def mark_leftovers(html: str, mark: str, made: Provenance) -> str:
         if known:
             made.carried.setdefault(int(known[1]), []).append(int(match[1]))
             continue
-        made.carried[free] = [int(match[1])]
+        made.carried[made.elements] = [int(match[1])]
         place = tag.end("start")
-        near = f'{near[:place]} {mark}="{free}"{near[place:]}'
-        free += 1
+        near = f'{near[:place]} {mark}="{made.elements}"{near[place:]}'
+        made.elements += 1
     return "".join(parts) + near + html[done:]

@@ -20,7 +20,7 @@ from mkdocs_markstay.locate import find_code_lines
 from mkdocs_markstay.sectionids import show
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 SEGMENTATIONS = ("blank-line", "commonmark")
 """What a block of the source is: a run of lines without a blank one, or a node of CommonMark."""
@@ -113,12 +113,14 @@ class MarkedText:
     """The blocks of a text, in order, and what is wrong with its markers.
 
     ``orphans`` are markers before any block, ``hidden`` those in what is code to markstay
-    alone. ``code`` are the lines of fenced code, as Python-Markdown sees it.
+    alone: ``swallowed`` maps the lines of that to the lines in which their fences begin.
+    ``code`` are the lines of fenced code, as Python-Markdown sees it.
     """
 
     blocks: list[SourceBlock] = field(default_factory=list)
     orphans: list[Marker] = field(default_factory=list)
     hidden: list[Marker] = field(default_factory=list)
+    swallowed: dict[int, int] = field(default_factory=dict)
     code: frozenset[int] = frozenset()
     problems: list[Problem] = field(default_factory=list)
 
@@ -164,13 +166,13 @@ class _Reader:
         self.read_text.code = frozenset(number + 1 for number in in_code)
         self.found: list[_Found] = []
         self.hashes: dict[tuple[str, int], str] = {}
-        # Where the fences begin that lines are in, as far as it was asked.
-        self.fences: dict[int, int] = {}
+        self.markstay_code = markstay.code_lines(text)
         # Whether lines are indented code, as far as it was asked.
         self.indented_code: dict[int, bool] = {}
 
     def read(self) -> MarkedText:
         read = self.read_text
+        self.find_swallowed()
         chunks = self.segment()
         if has_markers(self.text):
             self.find_markers([(first, first + text.count("\n")) for first, text in chunks])
@@ -217,15 +219,15 @@ class _Reader:
 
     def find_markers(self, spans: Sequence[tuple[int, int]]) -> None:
         """Find the markers, but for those that readers see as code, and what is none."""
-        code = markstay.code_lines(self.text)
+        code = self.markstay_code
         firsts = [first for first, _ in spans]
         spans_of_code: dict[int, list[tuple[int, int]]] = {}
         malformed: set[int] = set()
         for match in _OPENING.finditer(self.text):
             line = bisect_right(self.starts, match.start())
             if line in code:
-                if line not in self.read_text.code:
-                    self.add_hidden(match.start(), line, code)
+                if line in self.read_text.swallowed:
+                    self.add_hidden(match.start(), line)
                 continue
             number = bisect_right(firsts, line) - 1
             first, last = spans[number] if number >= 0 else (line, line)
@@ -246,16 +248,22 @@ class _Reader:
             elif marker is not None:
                 self.found.append(_Found(match.start(), match.start() + len(marker.raw), marker))
 
-    def add_hidden(self, start: int, line: int, code: Collection[int]) -> None:
+    def add_hidden(self, start: int, line: int) -> None:
         """Tell a marker that markstay takes for code, and that would be published."""
         marker = self.read_marker(start, line)
         if marker is not None:
-            first = line
-            while first not in self.fences and first - 1 in code:
-                first -= 1
-            first = self.fences[line] = self.fences.get(first, first)
+            first = self.read_text.swallowed[line]
             self.read_text.hidden.append(marker)
             self.tell(line, "stay-unbound", marker.id, _HIDDEN.format(marker.id, first))
+
+    def find_swallowed(self) -> None:
+        """Find the lines that are code to markstay alone, because it sees no end of a fence."""
+        first = last = 0
+        for line in sorted(self.markstay_code):
+            first = first if line == last + 1 else line
+            last = line
+            if line not in self.read_text.code:
+                self.read_text.swallowed[line] = first
 
     def read_marker(self, start: int, line: int) -> Marker | None:
         """Read the marker that begins at a place of the text, if it is one."""
