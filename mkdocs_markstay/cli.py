@@ -410,14 +410,14 @@ def _find_changes(
     from mkdocs_markstay.findings import judge
     from mkdocs_markstay.git_command import GitError
     from mkdocs_markstay.identity import STAY_PREFIX
-    from mkdocs_markstay.register import RETIRED, read_register
+    from mkdocs_markstay.register import LIVE, read_register
     from mkdocs_markstay.stay_changes import find_changes
 
     docs = Path(verdict.docs)
     entries = read_register(find_config(config_file)).entries.values()
-    # In whichever page its anchor was, the block is gone.
+    # What somebody has said of a block's anchor is known, in whichever page it was.
     retired = {
-        entry.section_id.removeprefix(STAY_PREFIX) for entry in entries if entry.state == RETIRED
+        entry.section_id.removeprefix(STAY_PREFIX) for entry in entries if entry.state != LIVE
     }
     try:
         changes = find_changes(docs, revision, verdict.stay_blocks, verdict.stamp, retired)

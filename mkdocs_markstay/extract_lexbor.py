@@ -533,7 +533,8 @@ class ReadPage(NamedTuple):
     ``within`` maps the numbers of marks to the blocks (by their place in ``blocks``) that
     their elements are, are in, or have in them; ``headings`` maps those of headings that open
     sections to the sections. ``elements`` gives with each block a number of its own element
-    or of one in it, or around it alone, if there is any.
+    or of one in it, or around it alone, if there is any. ``generated`` are the blocks that
+    stand in what a tool put into the page.
     """
 
     sections: list[Section]
@@ -541,20 +542,22 @@ class ReadPage(NamedTuple):
     within: dict[int, list[int]]
     headings: dict[int, Section]
     elements: dict[int, int]
+    generated: set[int]
 
 
 def extract_marked(
-    region: str, opens: Collection[str], furniture: Iterable[str], mark: str
+    region: str, opens: Collection[str], furniture: Iterable[str], mark: str, generated: str
 ) -> ReadPage:
     """Read the sections of a page as `extract` does, and where its marked elements are.
 
-    ``mark`` is the attribute whose value is the number of a mark.
+    ``mark`` is the attribute whose value is the number of a mark, ``generated`` a selector of
+    what a tool puts into pages.
     """
     body = LexborHTMLParser(f"<!DOCTYPE html><body>{region}").body
     if body is None:
-        return ReadPage([Section("", 0, "", ())], [], {}, {}, {})
+        return ReadPage([Section("", 0, "", ())], [], {}, {}, {}, set())
     remove_furniture(body, region, furniture)
-    return _MarkedPage(body, opens, mark).read_marked()
+    return _MarkedPage(body, opens, mark).read_marked(generated)
 
 
 class _MarkedPage(_Page):
@@ -597,7 +600,7 @@ class _MarkedPage(_Page):
         self.made.append((self.page, block, item))
         return block
 
-    def read_marked(self) -> ReadPage:
+    def read_marked(self, generated: str) -> ReadPage:
         """Read the page."""
         sections = self.read()
         blocks = [(section, block) for section, block, _ in self.made]
@@ -632,7 +635,20 @@ class _MarkedPage(_Page):
         for number, places in within.items():
             if len(places) == 1:
                 elements.setdefault(places[0], number)
-        return ReadPage(sections, blocks, within, headings, elements)
+        made = self.find_inner(generated)
+        return ReadPage(sections, blocks, within, headings, elements, made)
+
+    def find_inner(self, selector: str) -> set[int]:
+        """Find the blocks that stand in elements that a selector matches."""
+        outer = {node.mem_id for node in self.body.css(selector)}
+        found = set()
+        for place, (_, _, node) in enumerate(self.made if outer else ()):
+            around = node
+            while around is not None and around.mem_id not in outer:
+                around = around.parent
+            if around is not None:
+                found.add(place)
+        return found
 
     def find_loose(self, around_blocks: Collection[int]) -> Iterator[int]:
         """Find elements with text of their own: which of the blocks in them it is, is not told."""

@@ -60,6 +60,8 @@ DESCRIPTIONS: dict[str, str] = {
     # what `stamp` could not or would not write
     # markers of blocks
     "stay-missing": "A block that must have a marker has none.",
+    "stay-uncovered": "A published block has no block in the source that could have a marker.",
+    "stay-shared": "Two pages have a marker with the same id.",
     "stay-duplicate": "Two markers have the same id.",
     "stay-several": "A block has more than one marker.",
     "stay-orphan": "A marker stands before any block.",

@@ -14,7 +14,7 @@ from mkdocs_markstay.outlines import OutlineHeading
 from mkdocs_markstay.page_source import check_page_id_unused, check_url_unused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mkdocs_markstay.headings import Heading
 
@@ -112,10 +112,11 @@ def page_key(source: str, target: str) -> str:
 
 @dataclass
 class SiteIndex:
-    """What must be unique among the pages of a site: page ids, and files of the site."""
+    """What must be unique among the pages of a site: page ids, files of the site, markers."""
 
     page_ids: dict[tuple[str, str], str] = field(default_factory=dict)
     targets: dict[str, str] = field(default_factory=dict)
+    stays: dict[tuple[str, str], StayPlace] = field(default_factory=dict)
 
     def add(self, report: PageReport) -> tuple[bool, list[Finding]]:
         """Add a published page: whether its place in the site is free, and what is wrong."""
@@ -123,7 +124,20 @@ class SiteIndex:
         if seen != report.path:
             return False, check_url_unused(report.path, report.target, seen)
         first = self.page_ids.setdefault((report.page_id, report.language), report.path)
-        return True, check_page_id_unused(report.path, report.page_id_line, report.page_id, first)
+        line = report.page_id_line
+        findings = check_page_id_unused(report.path, line, report.page_id, first)
+        return True, [*findings, *self.check_stays(report)]
+
+    def check_stays(self, report: PageReport) -> Iterator[Finding]:
+        """Find markers that were copied from another page; translations may have the same."""
+        for stay_id, place in report.stays.items():
+            first = self.stays.setdefault((stay_id, report.language), place)
+            if first.path != place.path:
+                message = (
+                    f"the marker stay:{stay_id} is also in {first.path}:{first.line}, so neither"
+                    " can be followed if it moves. Remove the one of the copy, and stamp the page"
+                )
+                yield Finding(place.path, place.line, "stay-shared", message)
 
 
 def make_outline(headings: Sequence[Heading]) -> tuple[OutlineHeading, ...]:

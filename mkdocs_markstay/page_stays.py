@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mkdocs_markstay.checks import find_ids
 from mkdocs_markstay.extract_lexbor import extract_marked
 from mkdocs_markstay.findings import Finding
-from mkdocs_markstay.headings import Place
+from mkdocs_markstay.headings import GENERATED, Place
 from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.includes import find_directives, find_files
 from mkdocs_markstay.page_report import StayPlace
@@ -69,12 +69,19 @@ class ReadContent(NamedTuple):
 class RenderedStays(NamedTuple):
     """What came of the markers of a page: the blocks they were found in, and their binding.
 
-    ``content`` is what was read to bind them.
+    ``content`` is what was read to bind them, ``published`` the kinds and texts of blocks in the
+    order of the document, if some of them are of no block of the source.
     """
 
     made: Provenance
     binding: Binding
     content: ReadContent
+    published: Sequence[tuple[str, str]]
+
+    @property
+    def anchors(self) -> set[str]:
+        """The anchors of blocks in the page."""
+        return {STAY_PREFIX + stay_id for stay_id in self.binding.anchored}
 
 
 def bind_page(
@@ -94,7 +101,7 @@ def bind_page(
     slugs = _find_slugs(html, marks, conversion)
     region = html.encode("utf-8", "xmlcharrefreplace").decode()
     opens = set(find_ids(html)) - slugs
-    page = extract_marked(region, opens, furniture, marks.block)
+    page = extract_marked(region, opens, furniture, marks.block, GENERATED)
     binding = bind(made, page)
     if rules.stay_anchors or rules.keep_markers:
         html, anchored = _write_anchors(html, marks.block, binding, rules)
@@ -103,7 +110,8 @@ def bind_page(
     give(binding, page)
     content = marks.strip(html).encode("utf-8", "xmlcharrefreplace").decode()
     read = ReadContent(content, opens, furniture, page.sections)
-    return html, RenderedStays(made, binding, read)
+    published = [block[:2] for _, block in page.blocks] if binding.uncovered else []
+    return html, RenderedStays(made, binding, read, published)
 
 
 def _find_slugs(html: str, marks: BuildingMarks, conversion: Conversion) -> set[str]:
@@ -282,10 +290,39 @@ class _Reader:
             if place.via is None and stay_id not in converted:
                 message = f"the marker stay:{stay_id} is bound to nothing: {NOTHING_SHOWN}"
                 self.add(place, "stay-unbound", message)
+        self.check_anchored(binding)
         if self.rules.stays == "required":
             places = self.find_bare(made)
             for number in binding.missing:
                 self.add_missing(made, number, places.get(number))
+            for published, number in binding.uncovered:
+                self.add_uncovered(rendered, published, number)
+
+    def check_anchored(self, binding: Binding) -> None:
+        """Tell the markers that are bound to what no anchor can be put at."""
+        if not self.rules.stay_anchors:
+            return
+        bound = {stay.id for stays in binding.stays.values() for stay in stays if stay}
+        for stay_id in sorted(bound - binding.anchored):
+            message = (
+                f"the marker stay:{stay_id} is bound, but its block has no anchor: it has no"
+                " element of its own. Put empty lines around it"
+            )
+            place = self.result.places.get(stay_id) or Place(self.source.path, 1)
+            self.add(place, "stay-unbound", message)
+
+    def add_uncovered(self, rendered: RenderedStays, published: int, number: int) -> None:
+        made = rendered.made
+        line = self.source.offset + 1
+        if self.aligned and number >= 0:
+            line = made.text.blocks[number].last + self.source.offset
+        kind, text = rendered.published[published]
+        name = "a block" if self.secret else f"the {kind} {show(' '.join(text.split())[:_QUOTED])}"
+        message = (
+            f"{name}, published near here, is no block of its own in the source, so it has no"
+            " marker. Put empty lines around it"
+        )
+        self.add(Place(self.source.path, line), "stay-uncovered", message)
 
     def find_bare(self, made: Provenance) -> dict[int, Place]:
         """Find the lines of the blocks without markers, by their numbers in the page's text.

@@ -584,6 +584,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             html, stays = bind_page(html, self.marks, conversion, furniture, build.rules)
             if stays is not None:
                 build.contents[page.file.dest_uri] = stays.content
+                if page.present_anchor_ids is not None:  # links to them are no mistakes
+                    page.present_anchor_ids |= stays.anchors
         content = self.marks.strip(html)
         page.content = content  # feeds are made from this, not from what is returned
         rendered = RenderedMarkdown(

@@ -14,15 +14,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.sections import Block, Stay
-from mkdocs_markstay.stay_tokens import FRAME, FRAME_END, NOTHING
+from mkdocs_markstay.stay_tokens import FRAME, FRAME_END, NOTHING, TITLED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.extract_lexbor import ReadPage
     from mkdocs_markstay.sections import Section
     from mkdocs_markstay.stay_tokens import Provenance
     from mkdocs_markstay.stays import Marker, SourceBlock
+
+
+# The blocks of the source before and behind others, None where there is none.
+Neighbours = tuple[int | None, int | None]
 
 
 class Unbound(NamedTuple):
@@ -40,7 +44,8 @@ class Binding:
     `Block.stays`; ``headings`` those of headings, by section id, "" for the page. ``places`` maps
     the numbers of marked elements to the markers that are theirs, whose anchors belong there;
     ``anchored`` are the ids of those that have one. ``missing`` are the numbers of the source's
-    blocks that have become text, can have a marker and have none.
+    blocks that have become text, can have a marker and have none; ``uncovered`` are published
+    blocks of no block of the source, each with the number of the one before it, or -1.
     """
 
     stays: dict[int, tuple[Stay | None, ...]] = field(default_factory=dict)
@@ -48,6 +53,7 @@ class Binding:
     places: dict[int, list[Marker]] = field(default_factory=dict)
     unbound: list[Unbound] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    uncovered: list[tuple[int, int]] = field(default_factory=list)
     anchored: frozenset[str] = frozenset()
 
 
@@ -56,6 +62,7 @@ NOTHING_SHOWN = "nothing of its block is in the published page"
 AMBIGUOUS = "which of the published blocks is its own cannot be told"
 TWO_MARKERS = "its block has more than one marker"
 REPEATED = "it is there more than once"
+_HTML = re.compile(r"^[ \t>]*</?[A-Za-z]", re.MULTILINE)
 _WORDS = re.compile(r"\w+")
 # Kinds of published blocks that have no others in them.
 _HOLD_NOTHING = ("paragraph", "code", "table", "math")
@@ -142,9 +149,9 @@ class _Binder:
                 if not any(number in each for each in known) and self.made.roles[number] != NOTHING:
                     waiting.append(number)
                 continue
-            self.fill(waiting, before, span[0], previous)
+            self.fill(waiting, before, span[0], (previous, number))
             waiting, before, previous = [], span[1], number
-        self.fill(waiting, before, float(len(blocks)), previous)
+        self.fill(waiting, before, float(len(blocks)), (previous, None))
         self.join_frames()
 
     def find_span(self, number: int, starts: Mapping[int, int]) -> tuple[float, float] | None:
@@ -160,24 +167,24 @@ class _Binder:
         edge = starts[id(section)] - 0.5
         return edge, edge
 
-    def fill(self, waiting: list[int], before: float, after: float, previous: int | None) -> None:
+    def fill(self, waiting: list[int], before: float, after: float, around: Neighbours) -> None:
         """Bind blocks that stand between two others, if there is one way to do it."""
         for number, place in self.find_shown_frames(waiting, before, after):
             self.became[number] = [place]
             begin = waiting.index(number)
-            self.fill_between(waiting[:begin], before, float(place), previous)
-            waiting, before, previous = waiting[begin + 1 :], float(place), number
-        self.fill_between(waiting, before, after, previous)
+            self.fill_between(waiting[:begin], before, float(place), (around[0], number))
+            waiting, before = waiting[begin + 1 :], float(place)
+            around = (number, around[1])
+        self.fill_between(waiting, before, after, around)
 
     def fill_between(
-        self, waiting: list[int], before: float, after: float, previous: int | None
+        self, waiting: list[int], before: float, after: float, around: Neighbours
     ) -> None:
         """Bind blocks between two others, where no line that begins something is text."""
-        frames = [n for n in waiting if self.made.roles[n] in (FRAME, FRAME_END)]
+        frames = [n for n in waiting if self.made.roles[n] in (FRAME, TITLED, FRAME_END)]
         rest = [n for n in waiting if n not in frames]
         if not rest:
-            if previous is not None:
-                self.add_code(previous, before, after)
+            self.add_code(self.find_free(before, after), around)
             return
         if before == after:  # all of it is in one published block
             for number in rest:
@@ -249,16 +256,26 @@ class _Binder:
         self.became.update((number, [place]) for unit in inner for number in unit)
         return [unit for unit in units if unit not in inner]
 
-    def add_code(self, number: int, before: float, after: float) -> None:
-        """Give a block with code in it what was published behind its first part."""
+    def add_code(self, gap: list[int], around: Neighbours) -> None:
+        """Give a block with code or HTML in it what was published beside what is known of it.
+
+        That is the block before or behind these, if not both could be.
+        """
+        owners = [number for number in around if number is not None and self.has_code(number)]
+        if not gap or len(owners) != 1:
+            return
+        number = owners[0]
+        places = self.became.get(number, [])
+        section = self.page.blocks[places[0]][0] if places else self.titled.get(number)
+        if all(self.page.blocks[place][0] is section for place in gap):
+            self.became[number] = sorted([*places, *gap])
+            self.titled.pop(number, None)
+
+    def has_code(self, number: int) -> bool:
         block = self.sources[number]
         lines = range(block.first, block.last + 1)
-        gap = self.find_free(before, after)
-        places = self.became.get(number)
-        if gap and places and not self.made.text.code.isdisjoint(lines):
-            section = self.page.blocks[places[0]][0]
-            if all(self.page.blocks[place][0] is section for place in gap):
-                self.became[number] = [*places, *gap]
+        code = self.made.text.code
+        return not code.isdisjoint(lines) or _HTML.search(self.made.content(number)) is not None
 
     def join_fences(self, numbers: Sequence[int]) -> list[list[int]]:
         """Join the blocks of the source that are parts of one fence, with empty lines in it."""
@@ -284,7 +301,7 @@ class _Binder:
             previous = self.became.get(number, previous)
         following: list[int] = []
         for number in range(len(roles) - 1, -1, -1):
-            if roles[number] == FRAME and number not in self.became and following:
+            if roles[number] in (FRAME, TITLED) and number not in self.became and following:
                 self.became[number] = following[:1]
             following = self.became.get(number, following)
 
@@ -318,7 +335,23 @@ class _Binder:
                 binding.unbound.append(Unbound(marker, self.why(number)))
         self.bind_parts(binding, entries, repeated)
         binding.stays = self.list_stays(entries)
+        binding.uncovered = self.find_uncovered(entries)
         return binding
+
+    def find_uncovered(self, bound: Collection[int]) -> list[tuple[int, int]]:
+        """Find published blocks that are of no block of the source, though an author wrote them.
+
+        Each with the last block of the source before it, -1 if there is none.
+        """
+        found = []
+        last = -1
+        numbers = {place: number for number, places in self.became.items() for place in places}
+        for place, (_, block) in enumerate(self.page.blocks):
+            if place in numbers:
+                last = numbers[place]
+            elif not (block.lead or place in bound or place in self.page.generated):
+                found.append((place, last))
+        return found
 
     def is_part_of_code(self, block: SourceBlock) -> bool:
         """Whether a block is a part of a fence with empty lines, where no marker can stand."""

@@ -30,7 +30,7 @@ _FOR_GOOD = (
 )
 _DROPPED = (
     "the marker stay:{id} was in {where} at {revision} (line {line}) and is gone. Put it back below"
-    " its block." + _FOR_GOOD.format("the block is")
+    " its block: {raw}." + _FOR_GOOD.format("the block is")
 )
 _DELETED = (
     "this file was deleted, and no other one has its markers of {revision}: {ids}. Put them back"
@@ -237,9 +237,9 @@ class _Comparison(NamedTuple):
         for code, stay_id in codes:
             now = new.markers.get(stay_id, [])
             if code in _DROP_CODES and stay_id in old.markers and not now:
-                line = old.markers[stay_id][0].line
+                gone = old.markers[stay_id][0]
                 message = _DROPPED.format(
-                    id=stay_id, where=self.where, revision=revision, line=line
+                    id=stay_id, where=self.where, revision=revision, line=gone.line, raw=gone.raw
                 )
                 yield Finding(self.path, self.find_place(stay_id), "stay-dropped", message)
             elif code == "RELOCATED_ID" and stay_id in new.block_of:

@@ -67,7 +67,14 @@ _NEAR = 4000
 # What most lines end with.
 _MARKS = " .,:;!?`*_)]}>|\"'#-"
 
-PROSE, FRAME, FRAME_END, NOTHING = "prose", "frame", "frame-end", "nothing"
+# What begins something, and has a title that is published.
+_TITLED = re.compile(
+    rf'{_AHEAD}(?:(?:!!!|\?\?\?|===)[^"\n]*"[^"\n]+"|///+[ \t]*[\w-]+[ \t]*\|[ \t]*\S)'
+)
+
+PROSE, FRAME, TITLED, FRAME_END, NOTHING = "prose", "frame", "titled", "frame-end", "nothing"
+"""What a block of the source is: text; what begins something around other blocks, without a
+title or with one; what ends it; or what becomes nothing."""
 
 
 @dataclass
@@ -158,7 +165,9 @@ def _find_role(content: Sequence[str]) -> str:
     lines = [(n, line) for n, line in enumerate(content) if line.strip()]
     rest = [line for _, line in _skip_settings(lines)]
     if all((_FRAME.match(line) and not _has_text(line)) or not line.strip() for line in rest):
-        return FRAME_END if all(_FRAME_END.match(line) for line in rest if line.strip()) else FRAME
+        if all(_FRAME_END.match(line) for line in rest if line.strip()):
+            return FRAME_END
+        return TITLED if any(map(_TITLED.match, rest)) else FRAME
     return PROSE
 
 

@@ -133,6 +133,33 @@ def test_an_anchor_that_the_theme_has(tmp_path: Path) -> None:
     assert build_site(tmp_path).places == ["docs/index.md:4 id-taken"]
 
 
+def test_links_to_blocks_are_no_mistakes(tmp_path: Path) -> None:
+    page = HEAD + MARKED + "\n[one](#stay-a1), [none](#stay-a3)\n"
+    site = Site(
+        {"docs/index.md": page},
+        plugin={"stay_anchors": True},
+        config={"validation": {"anchors": "warn"}},
+    )
+    log = "\n".join(build_site(tmp_path, site).log)
+    assert "#stay-a3" in log
+    assert "#stay-a1" not in log
+
+
+def test_a_block_without_an_element_has_no_anchor(tmp_path: Path) -> None:
+    page = HEAD + "<b>One</b> and two.\n<!-- stay:a1 -->\n\n<i>Raw</i>\n<!-- stay:a2 -->\n"
+    built = build(tmp_path, {"index.md": page})
+    assert [block[1:] for block in blocks(built)] == [
+        ("a1", "index#stay-a1"),
+        ("a2", "index#stay-a2"),
+    ]
+
+
+def test_a_marker_that_was_copied_to_another_page(tmp_path: Path) -> None:
+    pages = {"index.md": HEAD + MARKED, "b.md": "# B <#b>\n\nOne.\n<!-- stay:a1 -->\n"}
+    built = build(tmp_path, pages)
+    assert (built.passed, built.places) == (True, ["docs/b.md:4 stay-shared"])
+
+
 def test_an_element_keeps_the_id_that_it_has(tmp_path: Path) -> None:
     page = HEAD + "One.\n{#one}\n<!-- stay:a1 -->\n\n## Two <#two>\n<!-- stay:a2 -->\n"
     html = build(tmp_path, {"index.md": page}).html()

@@ -111,7 +111,9 @@ def compare(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     told = []
     for found in sorted(findings, key=lambda found: (found.path, found.line, found.message)):
         assert "v1" in found.message
-        words = found.message.replace("(line ", "\0").split("stay:")[1:]
+        # The marker itself, which is to be put back, stands at the end.
+        told_of = found.message.split(" Put it back")[0]
+        words = told_of.replace("(line ", "\0").split("stay:")[1:]
         ids = [word.split()[0] for word in words]
         if "deleted" in found.message:
             ids = [found.message.split("of v1: ")[1].split(".")[0]]

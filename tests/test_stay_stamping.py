@@ -88,11 +88,15 @@ TEXTS = {
     ),
     "an admonition": (
         '!!! note "N"\n\n    One.\n\n    Two.\n\nEnd.\n',
-        '!!! note "N"\n\n    One.\nM\n\n    Two.\nM\n\nEnd.\nM\n',
+        '!!! note "N"\nM\n\n    One.\nM\n\n    Two.\nM\n\nEnd.\nM\n',
+    ),
+    "an admonition without a title": (
+        "!!! note\n\n    One.\n\nEnd.\n",
+        "!!! note\n\n    One.\nM\n\nEnd.\nM\n",
     ),
     "a block of pymdownx": (
         "/// note | N\n\nOne.\n\n///\n\nEnd.\n",
-        "/// note | N\n\nOne.\nM\n\n///\n\nEnd.\nM\n",
+        "/// note | N\nM\n\nOne.\nM\n\n///\n\nEnd.\nM\n",
     ),
     "raw HTML with Markdown in it": (
         '<div markdown="1">\n\nOne.\n\n</div>\n',
