@@ -87,6 +87,8 @@ class _Binder:
         self.parts: dict[int, int] = {}
         self.carriers: dict[int, int] = {}
         self.reasons: dict[int, str] = {}
+        # How many of the tokens of a block came through.
+        self.counts: Counter[int] = Counter()
         self.free: list[int] = []
         self.sharing: dict[int, list[int]] = defaultdict(list)
 
@@ -104,9 +106,11 @@ class _Binder:
         for element, numbers in sorted(self.made.carried.items()):
             for number in numbers:
                 if element in self.page.headings:
+                    self.counts[number] += 1
                     titled[number].append(self.page.headings[element])
                     self.carriers.setdefault(number, element)
                 elif len(self.page.within.get(element, ())) == 1:
+                    self.counts[number] += 1
                     went[number] += self.page.within[element]
                     self.carriers.setdefault(number, element)
         blocks = self.page.blocks
@@ -256,20 +260,34 @@ class _Binder:
         self.became.update((number, [place]) for unit in inner for number in unit)
         return [unit for unit in units if unit not in inner]
 
-    def add_code(self, gap: list[int], around: Neighbours) -> None:
-        """Give a block with code or HTML in it what was published beside what is known of it.
+    def add_code(self, gap: Sequence[int], around: Neighbours) -> None:
+        """Give blocks with code or HTML in them what was published beside what is known of them.
 
-        That is the block before or behind these, if not both could be.
+        That is in their section, and the other neighbour could not be it.
         """
-        owners = [number for number in around if number is not None and self.has_code(number)]
-        if not gap or len(owners) != 1:
-            return
-        number = owners[0]
-        places = self.became.get(number, [])
-        section = self.page.blocks[places[0]][0] if places else self.titled.get(number)
-        if all(self.page.blocks[place][0] is section for place in gap):
-            self.became[number] = sorted([*places, *gap])
-            self.titled.pop(number, None)
+        before, behind = around
+        owners = []
+        # What was followed to its end has nothing behind it.
+        if before is not None and not self.was_followed(before, self.sources[before].last):
+            owners.append(before)
+        if behind is not None and not self.was_followed(behind, self.sources[behind].first):
+            owners.append(behind)
+        owners = list(filter(self.has_code, owners))
+        for place in gap:
+            section = self.page.blocks[place][0]
+            own = [number for number in owners if self.find_section(number) is section]
+            if len(own) == 1:
+                self.became[own[0]] = sorted([*self.became.get(own[0], []), place])
+                self.titled.pop(own[0], None)
+
+    def was_followed(self, number: int, line: int) -> bool:
+        """Whether it is known what a line of a block became."""
+        lines = self.made.followed[number]
+        return line in lines and self.counts[number] == len(lines)
+
+    def find_section(self, number: int) -> Section | None:
+        places = self.became.get(number)
+        return self.page.blocks[places[0]][0] if places else self.titled.get(number)
 
     def has_code(self, number: int) -> bool:
         block = self.sources[number]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Characters that are in no text: Unicode keeps them for uses such as this one.
 _BEGIN, _END = "\ufdd0", "\ufdd1"
 _TOKEN = re.compile(f"{_BEGIN}([0-9]+){_END}")
-_WORD = re.compile(rf"<[^<>]*>?|\x02[^\x03]*\x03|{_BEGIN}[0-9]*{_END}?|(?P<word>\w)")
+_WORD = re.compile(rf"<(?!https?://)[^<>]*>?|\x02[^\x03]*\x03|{_BEGIN}[0-9]*{_END}?|(?P<word>\w)")
 # What may stand before the beginning of a block in its line: quotes, and marks of items,
 # meanings, and notes.
 _AHEAD = r"(?:[ \t>]|(?:[-*+:]|[0-9]{1,9}[.)]|\[\^[^\]]+\]:)(?=[ \t]|$))*"
@@ -82,7 +82,8 @@ class Provenance:
     """The blocks of a text, and what became of them.
 
     ``text`` is what `read_markers` gave, ``roles`` says of each of its blocks whether it is
-    prose, begins or ends something around other blocks, or becomes nothing. Their numbers,
+    prose, begins or ends something around other blocks, or becomes nothing, and ``followed`` its
+    lines that have tokens. Their numbers,
     and after them those of ``parts``, the markers of parts of blocks, are what ``carried``
     maps the numbers of elements to. ``elements`` counts these, ``lines`` is the text that was read.
     """
@@ -90,6 +91,7 @@ class Provenance:
     text: MarkedText
     lines: Sequence[str]
     roles: list[str] = field(default_factory=list)
+    followed: list[list[int]] = field(default_factory=list)
     parts: list[Marker] = field(default_factory=list)
     carried: dict[int, list[int]] = field(default_factory=dict)
     elements: int = 0
@@ -120,6 +122,7 @@ def follow(
         made.roles.append(_find_role([line for line in content if line is not None]))
         lines_of = enumerate(content, block.first)
         places = _find_places({n: line for n, line in lines_of if n not in read.code})
+        made.followed.append([line for line, _ in places])
         # First the later line, so that the other's place stays where it is.
         for at, place in reversed(places) if tokens else ():
             bare[at - 1] = _insert(bare[at - 1] or "", place, number)
