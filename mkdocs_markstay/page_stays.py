@@ -295,8 +295,8 @@ class _Reader:
             places = self.find_bare(made)
             for number in binding.missing:
                 self.add_missing(made, number, places.get(number))
-            for published, number in binding.uncovered:
-                self.add_uncovered(rendered, published, number)
+            for published, line in binding.uncovered:
+                self.add_uncovered(rendered.published[published], line)
 
     def check_anchored(self, binding: Binding) -> None:
         """Tell the markers that are bound to what no anchor can be put at."""
@@ -311,12 +311,9 @@ class _Reader:
             place = self.result.places.get(stay_id) or Place(self.source.path, 1)
             self.add(place, "stay-unbound", message)
 
-    def add_uncovered(self, rendered: RenderedStays, published: int, number: int) -> None:
-        made = rendered.made
-        line = self.source.offset + 1
-        if self.aligned and number >= 0:
-            line = made.text.blocks[number].last + self.source.offset
-        kind, text = rendered.published[published]
+    def add_uncovered(self, published: tuple[str, str], line: int) -> None:
+        line = (line if self.aligned else 1) + self.source.offset
+        kind, text = published
         name = "a block" if self.secret else f"the {kind} {show(' '.join(text.split())[:_QUOTED])}"
         message = (
             f"{name}, published near here, is no block of its own in the source, so it has no"

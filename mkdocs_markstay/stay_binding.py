@@ -45,7 +45,7 @@ class Binding:
     the numbers of marked elements to the markers that are theirs, whose anchors belong there;
     ``anchored`` are the ids of those that have one. ``missing`` are the numbers of the source's
     blocks that have become text, can have a marker and have none; ``uncovered`` are published
-    blocks of no block of the source, each with the number of the one before it, or -1.
+    blocks of no block of the source, each with the line (from 1) that is the nearest.
     """
 
     stays: dict[int, tuple[Stay | None, ...]] = field(default_factory=dict)
@@ -84,6 +84,8 @@ class _Binder:
         self.became: dict[int, list[int]] = {}
         self.titled: dict[int, Section] = {}
         self.spans: set[int] = set()
+        # The published blocks with parts of those, and their numbers.
+        self.touched: dict[int, int] = {}
         self.parts: dict[int, int] = {}
         self.carriers: dict[int, int] = {}
         self.reasons: dict[int, str] = {}
@@ -124,6 +126,7 @@ class _Binder:
             sections |= {id(section) for section in titled[number]}
             if len(sections) > 1:
                 self.spans.add(number)
+                self.touched.update(dict.fromkeys(places, number))
             elif not places:
                 self.titled[number] = titled[number][0]
             else:
@@ -359,16 +362,17 @@ class _Binder:
     def find_uncovered(self, bound: Collection[int]) -> list[tuple[int, int]]:
         """Find published blocks that are of no block of the source, though an author wrote them.
 
-        Each with the last block of the source before it, -1 if there is none.
+        Each with the line of the source (from 1) that is the nearest.
         """
         found = []
-        last = -1
+        line = 1
         numbers = {place: number for number, places in self.became.items() for place in places}
         for place, (_, block) in enumerate(self.page.blocks):
             if place in numbers:
-                last = numbers[place]
+                line = self.sources[numbers[place]].last
             elif not (block.lead or place in bound or place in self.page.generated):
-                found.append((place, last))
+                number = self.touched.get(place)
+                found.append((place, line if number is None else self.sources[number].first))
         return found
 
     def is_part_of_code(self, block: SourceBlock) -> bool:
