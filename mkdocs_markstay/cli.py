@@ -330,6 +330,11 @@ def stamp(
         if fresh or original or syntax != "auto":
             fail("--syntax, --fresh and --from are for ids, not for --stays")
         stamps = _stamp_stays(find_config(config_file), paths, refresh=refresh, repair=repair)
+        if write and not stamps.settings.configured:
+            fail(
+                "the site does not use markstay, and markers below the items of a list would divide"
+                " it. Add it to the plugins first"
+            )
         _finish(stamps, "marker", write=write)
     if refresh or repair:
         fail("--refresh and --repair are for --stays")

@@ -330,6 +330,13 @@ def test_included_files(case: str, tmp_path: Path) -> None:
     check(tmp_path, site_of(files), after, told)
 
 
+def test_a_site_without_the_plugin_gets_no_markers(tmp_path: Path) -> None:
+    write_site(tmp_path, Site({"docs/index.md": "One.\n"}, config={"plugins": []}))
+    ran = stamp(tmp_path, "--write")
+    assert (ran.code, sources(tmp_path)) == (2, {"docs/index.md": b"One.\n"})
+    assert "Add it to the plugins first" in ran.err
+
+
 def test_a_file_outside_the_project_is_left_alone(tmp_path: Path) -> None:
     site = tmp_path / "site"
     (tmp_path / "part.md").write_bytes(b"Two.\n")
