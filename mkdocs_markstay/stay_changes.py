@@ -42,7 +42,11 @@ _RELOCATED = (
 )
 _DUPLICATE = "the marker stay:{id} is there {count} times, and was there once at {revision}"
 _COPY = ". If this is a copy, run: {stamp} --stays --repair {path} --write"
-_LISTED = 6
+_MANY_DROPPED = (
+    "{count} markers were in {where} at {revision} and are gone: {ids}, ... Put them back below their"
+    " blocks." + _FOR_GOOD.format("a block is")
+)
+_LISTED, _MANY = 6, 10
 
 _DROP_CODES = ("DROPPED_ID", "DROPPED_CHILD_ID", "CHILD_DROPPED")
 _SUFFIXES = (".md", ".markdown")
@@ -234,6 +238,19 @@ class _Comparison(NamedTuple):
         What only markstay takes for a marker, because readers see it, is none.
         """
         old, new, revision = self.old, self.new, self.revision
+        codes = list(codes)
+        dropped = [
+            stay_id
+            for code, stay_id in codes
+            if code in _DROP_CODES and stay_id in old.markers and stay_id not in new.markers
+        ]
+        if len(dropped) > _MANY:
+            codes = [(code, stay_id) for code, stay_id in codes if code not in _DROP_CODES]
+            shown = ", ".join(dropped[:_LISTED])
+            message = _MANY_DROPPED.format(
+                count=len(dropped), where=self.where, revision=revision, ids=shown
+            )
+            yield Finding(self.path, 1, "stay-dropped", message)
         for code, stay_id in codes:
             now = new.markers.get(stay_id, [])
             if code in _DROP_CODES and stay_id in old.markers and not now:

@@ -281,6 +281,14 @@ def test_levels_and_paths(tmp_path: Path) -> None:
     assert run_markstay(tmp_path, *arguments, "--strict").code == 1
 
 
+def test_a_page_that_was_rewritten_is_one_finding(tmp_path: Path) -> None:
+    text = "# T\n\n" + "".join(f"Words {n}.\n<!-- stay:w{n} -->\n\n" for n in range(11))
+    commit(tmp_path, {"index.md": text})
+    write(tmp_path, {"index.md": "# T\n\nOther words.\n"})
+    (found,) = run_markstay(tmp_path, "check", "--stays", "--since", "HEAD").findings
+    assert (found.place, found.message[:10]) == ("docs/index.md:1 stay-dropped", "11 markers")
+
+
 def test_what_was_retired_may_be_gone(tmp_path: Path) -> None:
     commit(tmp_path, FIRST)
     write(tmp_path, {"index.md": "# T\n"})
