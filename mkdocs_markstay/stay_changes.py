@@ -43,8 +43,8 @@ _RELOCATED = (
 _DUPLICATE = "the marker stay:{id} is there {count} times, and was there once at {revision}"
 _COPY = ". If this is a copy, run: {stamp} --stays --repair {path} --write"
 _MANY_DROPPED = (
-    "{count} markers were in {where} at {revision} and are gone: {ids}, ... Put them back below their"
-    " blocks." + _FOR_GOOD.format("a block is")
+    "{count} markers were in {where} at {revision} and are gone: {ids}, ... Put them back below"
+    " their blocks." + _FOR_GOOD.format("a block is")
 )
 _LISTED, _MANY = 6, 10
 
