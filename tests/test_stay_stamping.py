@@ -217,14 +217,6 @@ def test_options_of_the_site(options: dict[str, Any], tmp_path: Path) -> None:
     assert sources(tmp_path) == {"docs/index.md": b"# T\n\nOne.\nM\n\n- a\nM\n"}
 
 
-def test_a_site_that_does_not_name_the_plugin(tmp_path: Path) -> None:
-    site = Site({"docs/index.md": "# T\n\nOne.\n"}, config={"plugins": []})
-    write_site(tmp_path, site)
-    ran = stamp(tmp_path, "--write")
-    assert (ran.code, sources(tmp_path)) == (0, {"docs/index.md": b"# T\n\nOne.\nM\n"})
-    assert "does not name markstay yet" in ran.err
-
-
 _PIECES = (
     "One.",
     "# Title",
