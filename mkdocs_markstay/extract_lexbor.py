@@ -130,12 +130,12 @@ def extract(region: str, opens: Collection[str], furniture: Iterable[str]) -> li
     if body is None:
         return [Section("", 0, "", ())]
     remove_furniture(body, region, furniture)
-    return _Page(body, opens).read()
+    return PageReader(body, opens).read()
 
 
 def extract_element(top: LexborNode, opens: Collection[str]) -> tuple[str, list[Section]]:
     """Read the text of the first h1 in an element ("" without one), and its sections."""
-    page = _Page(top, opens)
+    page = PageReader(top, opens)
     return page.find_title(), page.read()
 
 
@@ -205,8 +205,8 @@ class _Frame(NamedTuple):
     path: tuple[Section, ...]
 
 
-class _Page:
-    """The reading of one page.
+class PageReader:
+    """The reading of one page, of which `extract` gives the result.
 
     Blocks go to the list ``out`` that a method is given, or without one to the
     section that holds at that place.
@@ -245,15 +245,18 @@ class _Page:
         self.exceptional = self.classed | self.around_openers | self.blocks_in_p
 
     def find_title(self) -> str:
+        """Give the text of the first h1, "" without one."""
         h1 = next((node for node in self.headings if node.tag == "h1"), None)
         return "" if h1 is None else self.inline_text(h1).replace("\n", " ")
 
     def read(self) -> list[Section]:
+        """Read the sections; the first one is the page itself."""
         self.walk(self.body, "raw", 0, None)
         self.page.blocks += self.footnotes
         return self.sections
 
     def add(self, kind: str, text: str, out: list[Block] | None, *, lead: bool = False) -> None:
+        """Add a block, unless its text is empty, and the tab labels that wait for it."""
         if not text:
             return
         if out is None:
@@ -301,6 +304,7 @@ class _Page:
                 node, loose = node.child, inside
 
     def frame(self, node: LexborNode, loose: str, *, inline: bool) -> _Frame:
+        """Note what holds again behind an element that is walked through."""
         if node.mem_id in self.around_openers and node.tag not in ("header", "hgroup"):
             # The text after a heading ends with the element that the heading is in.
             return _Frame(node.next, loose, False, self.section, self.path)
@@ -330,6 +334,7 @@ class _Page:
         return "paragraph" if kind == "paragraph" and self.holds_blocks(node) else None
 
     def holds_blocks(self, node: LexborNode) -> bool:
+        """Whether an element that is a paragraph otherwise has blocks in it."""
         return node.tag != "p" or node.mem_id in self.blocks_in_p
 
     def make(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
@@ -348,6 +353,7 @@ class _Page:
             self.add("paragraph", self.inline_text(node), out, lead=True)
 
     def make_nested(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
+        """Read an element whose text is made of the blocks in it."""
         if depth >= MAX_NESTING:
             self.add("raw", self.inline_text(node), out)
         elif kind == "tabs":
@@ -398,6 +404,7 @@ class _Page:
         return True
 
     def heading(self, node: LexborNode, out: list[Block] | None) -> None:
+        """Begin the section that a heading opens, or read the heading as text."""
         title = self.inline_text(node)
         section_id = self.openers.get(node.mem_id)
         if section_id is None or out is not None:
@@ -415,6 +422,7 @@ class _Page:
         self.sections.append(self.section)
 
     def tabs(self, node: LexborNode, depth: int, out: list[Block] | None) -> None:
+        """Read the panels of a tabbed set, each with its label before it."""
         panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
         labels = _own(node, "label", panels)
         for number, panel in enumerate(panels):
@@ -426,6 +434,7 @@ class _Page:
             self.labels = waiting if self.labels else []
 
     def notes(self, node: LexborNode, depth: int, out: list[Block] | None) -> None:
+        """Read the notes of a footnote element: they belong to the page."""
         held = self.section, self.path
         self.section, self.path = self.page, ()
         for item in [item for child in _children(node, "ol") for item in _children(child, "li")]:
@@ -440,6 +449,7 @@ class _Page:
         self.section, self.path = held
 
     def note(self, item: LexborNode, text: str) -> Block:
+        """Make the block of a note; ``item`` is its element."""
         del item
         return Block("footnote", text)
 
@@ -452,12 +462,14 @@ class _Page:
     # -- text
 
     def inline_text(self, node: LexborNode) -> str:
+        """Read text as it is in a paragraph."""
         if node.mem_id not in self.special:
             return " ".join(node.text(deep=True).split())
         inner = node.traverse(include_text=True)
         return _inline("".join(_TEXT_OF[n.tag or ""](n) for n in inner if n.tag in _TEXT_OF))
 
     def code(self, node: LexborNode) -> str:
+        """Read code as it is, in a fence."""
         if node.mem_id in self.special:
             parts = []
             for inner in node.traverse(include_text=True):
@@ -476,6 +488,7 @@ class _Page:
         return f"{fence}\n{text}\n{fence}"
 
     def list_text(self, node: LexborNode, depth: int) -> str:
+        """Read the items of a list."""
         ordered = node.tag == "ol"
         number = _integer(node, "start", 1) if ordered else 1
         items: list[tuple[str, list[Block]]] = []
@@ -495,6 +508,7 @@ class _Page:
         return "\n".join(marker + _indent(_item(blocks)) for marker, blocks in items if blocks)
 
     def definitions(self, node: LexborNode, depth: int) -> str:
+        """Read the terms and meanings of a definition list."""
         parts = []
         for child in _terms(node):
             text = "\n\n".join(block.text for block in self.nested(child, depth))
@@ -503,6 +517,7 @@ class _Page:
         return "\n".join(parts)
 
     def table(self, node: LexborNode, depth: int) -> str:
+        """Read the rows of a table."""
         caption = next(_children(node, "caption"), None)
         lines = [self.inline_text(caption)] if caption is not None else []
         rows: list[tuple[bool, str, int]] = []  # in the head?, the line, number of cells
@@ -522,142 +537,12 @@ class _Page:
         return "\n".join(filter(None, lines))
 
     def cell(self, node: LexborNode, depth: int) -> str:
+        """Read a cell as one line."""
         text = " ".join(block.text for block in self.nested(node, depth))
         return " ".join(text.split()).replace("|", "\\|")
 
 
-class ReadPage(NamedTuple):
-    """What was read of a page's content, with marks at some of its elements.
-
-    ``blocks`` are those of all sections in the order of the document, each with its section.
-    ``within`` maps the numbers of marks to the blocks (by their place in ``blocks``) that
-    their elements are, are in, or have in them; ``headings`` maps those of headings that open
-    sections to the sections. ``elements`` gives with each block a number of its own element
-    or of one in it, or around it alone, if there is any. ``generated`` are the blocks that
-    stand in what a tool put into the page.
-    """
-
-    sections: list[Section]
-    blocks: list[tuple[Section, Block]]
-    within: dict[int, list[int]]
-    headings: dict[int, Section]
-    elements: dict[int, int]
-    generated: set[int]
-
-
-def extract_marked(
-    region: str, opens: Collection[str], furniture: Iterable[str], mark: str, generated: str
-) -> ReadPage:
-    """Read the sections of a page as `extract` does, and where its marked elements are.
-
-    ``mark`` is the attribute whose value is the number of a mark, ``generated`` a selector of
-    what a tool puts into pages.
-    """
-    body = LexborHTMLParser(f"<!DOCTYPE html><body>{region}").body
-    if body is None:
-        return ReadPage([Section("", 0, "", ())], [], {}, {}, {}, set())
-    remove_furniture(body, region, furniture)
-    return _MarkedPage(body, opens, mark).read_marked(generated)
-
-
-class _MarkedPage(_Page):
-    """The reading of one page that notes the element of each block."""
-
-    def __init__(self, body: LexborNode, opens: Collection[str], mark: str) -> None:
-        super().__init__(body, opens)
-        self.mark = mark
-        # In the order of the document, each with the element that it was made of.
-        self.made: list[tuple[Section, Block, LexborNode | None]] = []
-        self.titles: list[tuple[Section, LexborNode]] = []
-        self.node: LexborNode | None = None
-
-    def add(self, kind: str, text: str, out: list[Block] | None, *, lead: bool = False) -> None:
-        section = self.section
-        count = len(section.blocks)
-        super().add(kind, text, out, lead=lead)
-        if out is None and len(section.blocks) > count:
-            *leads, last = section.blocks[count:]
-            self.made += [(section, block, None) for block in leads]
-            self.made.append((section, last, self.node))
-
-    def make(self, node: LexborNode, kind: str, depth: int, out: list[Block] | None) -> None:
-        held, self.node = self.node, node if out is None else self.node
-        sections = len(self.sections)
-        super().make(node, kind, depth, out)
-        self.node = held
-        if kind == "heading" and len(self.sections) > sections:
-            self.titles.append((self.sections[-1], node))
-        elif kind == "heading" and out is None and self.openers.get(node.mem_id) == "":
-            self.titles.append((self.page, node))
-
-    def walk(self, top: LexborNode, loose: str, depth: int, out: list[Block] | None) -> None:
-        held, self.node = self.node, None if out is None else self.node
-        super().walk(top, loose, depth, out)
-        self.node = held
-
-    def note(self, item: LexborNode, text: str) -> Block:
-        block = super().note(item, text)
-        self.made.append((self.page, block, item))
-        return block
-
-    def read_marked(self, generated: str) -> ReadPage:
-        """Read the page."""
-        sections = self.read()
-        blocks = [(section, block) for section, block, _ in self.made]
-        owners = {node.mem_id: place for place, (_, _, node) in enumerate(self.made) if node}
-        titles = {node.mem_id: section for section, node in self.titles}
-        within: dict[int, list[int]] = {}
-        headings: dict[int, Section] = {}
-        elements: dict[int, int] = {}
-        around_blocks: dict[int, int] = {}
-        for marked in self.body.css(f"[{self.mark}]"):
-            number = int(marked.attributes[self.mark] or 0)
-            around: LexborNode | None = marked
-            while around is not None and around.mem_id not in owners:
-                if around.mem_id in titles:
-                    headings[number] = titles[around.mem_id]
-                    break
-                around = around.parent
-            else:
-                if around is None:
-                    around_blocks[marked.mem_id] = number
-                else:
-                    place = owners[around.mem_id]
-                    within[number] = [place]
-                    elements.setdefault(place, number)
-        for place, (_, _, node) in enumerate(self.made if around_blocks else ()):
-            around = node.parent if node is not None else None
-            while around is not None:
-                if around.mem_id in around_blocks:
-                    within.setdefault(around_blocks[around.mem_id], []).append(place)
-                around = around.parent
-        within.update((around_blocks[each], []) for each in self.find_loose(around_blocks))
-        for number, places in within.items():
-            if len(places) == 1:
-                elements.setdefault(places[0], number)
-        made = self.find_inner(generated)
-        return ReadPage(sections, blocks, within, headings, elements, made)
-
-    def find_inner(self, selector: str) -> set[int]:
-        """Find the blocks that stand in elements that a selector matches."""
-        outer = {node.mem_id for node in self.body.css(selector)}
-        found = set()
-        for place, (_, _, node) in enumerate(self.made if outer else ()):
-            around = node
-            while around is not None and around.mem_id not in outer:
-                around = around.parent
-            if around is not None:
-                found.add(place)
-        return found
-
-    def find_loose(self, around_blocks: Collection[int]) -> Iterator[int]:
-        """Find elements with text of their own: which of the blocks in them it is, is not told."""
-        for marked in self.body.css(f"[{self.mark}]") if around_blocks else ():
-            if marked.mem_id in around_blocks and _has_loose_text(marked):
-                yield marked.mem_id
-
-
-def _has_loose_text(node: LexborNode) -> bool:
+def has_loose_text(node: LexborNode) -> bool:
     """Whether text stands in an element that is in none of the blocks in it."""
     child = node.child
     while child is not None:

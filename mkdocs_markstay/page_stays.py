@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.checks import find_ids
-from mkdocs_markstay.extract_lexbor import extract_marked
+from mkdocs_markstay.extract_marked import extract_marked
 from mkdocs_markstay.findings import Finding
 from mkdocs_markstay.headings import GENERATED, Place
 from mkdocs_markstay.identity import STAY_PREFIX

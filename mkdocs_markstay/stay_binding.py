@@ -19,7 +19,7 @@ from mkdocs_markstay.stay_tokens import FRAME, FRAME_END, NOTHING, TITLED
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from mkdocs_markstay.extract_lexbor import ReadPage
+    from mkdocs_markstay.extract_marked import ReadPage
     from mkdocs_markstay.sections import Section
     from mkdocs_markstay.stay_tokens import Provenance
     from mkdocs_markstay.stays import Marker, SourceBlock
@@ -387,10 +387,7 @@ class _Binder:
             return None
         if len(markers) == 1 and markers[0].id not in repeated:
             return markers[0]
-        names = {marker.id for marker in markers}
-        if len(names) == 1 and markers[0].id not in repeated:
-            return markers[0]
-        reason = REPEATED if len(names) == 1 else TWO_MARKERS
+        reason = TWO_MARKERS if len({marker.id for marker in markers}) > 1 else REPEATED
         binding.unbound += [Unbound(marker, reason) for marker in markers]
         return None
 
