@@ -306,7 +306,7 @@ class _Reader:
         for stay_id in sorted(bound - binding.anchored):
             message = (
                 f"the marker stay:{stay_id} is bound, but its block has no anchor: it has no"
-                " element of its own. Put empty lines around it"
+                " element of its own. In raw HTML, put its text into one, such as <p>"
             )
             place = self.result.places.get(stay_id) or Place(self.source.path, 1)
             self.add(place, "stay-unbound", message)

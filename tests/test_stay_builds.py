@@ -146,12 +146,10 @@ def test_links_to_blocks_are_no_mistakes(tmp_path: Path) -> None:
 
 
 def test_a_block_without_an_element_has_no_anchor(tmp_path: Path) -> None:
-    page = HEAD + "<b>One</b> and two.\n<!-- stay:a1 -->\n\n<i>Raw</i>\n<!-- stay:a2 -->\n"
+    page = HEAD + "<div>\n\nOne.\n<!-- stay:a1 -->\n\n</div>\n\nTwo.\n<!-- stay:a2 -->\n"
     built = build(tmp_path, {"index.md": page})
-    assert [block[1:] for block in blocks(built)] == [
-        ("a1", "index#stay-a1"),
-        ("a2", "index#stay-a2"),
-    ]
+    assert [block[1:] for block in blocks(built)] == [("a1", ""), ("a2", "index#stay-a2")]
+    assert built.places == ["docs/index.md:6 stay-unbound"]
 
 
 def test_a_marker_that_was_copied_to_another_page(tmp_path: Path) -> None:
