@@ -124,18 +124,30 @@ def stamp_site(
     path = os.path.abspath(config_file)  # links stay
     # Any page may show the text of any file: all of them are rendered.
     run = Inspection(keep=True)
-    if options.paths:
-        run.wants_left_out = options.wants
-    settings = inspect_site_of(inspect, path, run)
+    settings = inspect_selection(path, options, inspect, run)
     missed = _find_missed(options.paths, run)
-    if set(missed) == set(options.paths) and set(missed.values()) == {NOT_OF_SITE}:
-        raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
+    check_missed(options.paths, missed, NOT_OF_SITE)
     _find_todays_anchors(path, inspect, run)
     edits, problems, raw = _find_edits(path, options, inspect, run)
     # What macros replaced by an error text could not be read.
     errors = (found for found in run.findings if found.code == "page-error")
     problems += [found for found in errors if options.wants(found.path)]
     return Stamps(list_files(edits, raw), judge(problems, settings.levels), settings, missed)
+
+
+def inspect_selection(
+    path: str, selection: Selection, inspect: Callable[..., None], run: Inspection
+) -> SiteSettings:
+    """Render a site, and pages that it leaves out if they are asked for. Raises InspectionError."""
+    if selection.paths:
+        run.wants_left_out = selection.wants
+    return inspect_site_of(inspect, path, run)
+
+
+def check_missed(paths: Sequence[Path], missed: Mapping[Path, str], reason: str) -> None:
+    """Raise InspectionError if all that was asked for is missing from the site, for one reason."""
+    if set(missed) == set(paths) and set(missed.values()) == {reason}:
+        raise InspectionError(f"{paths[0]} {reason}")
 
 
 # -- the plan

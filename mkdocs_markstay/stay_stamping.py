@@ -24,10 +24,10 @@ import markstay
 from mkdocs_markstay.edits import is_inside
 from mkdocs_markstay.findings import Finding, judge
 from mkdocs_markstay.headings import Place
-from mkdocs_markstay.inspection import Inspection, InspectionError
+from mkdocs_markstay.inspection import Inspection
 from mkdocs_markstay.page_source import decode, split_front_matter
 from mkdocs_markstay.page_stays import IN_NO_FILE
-from mkdocs_markstay.site_copy import SiteCopy, find_project, inspect_site_of, settings_of
+from mkdocs_markstay.site_copy import SiteCopy, find_project, settings_of
 from mkdocs_markstay.stamp_plan import Edit, Plan
 from mkdocs_markstay.stamp_proof import Comparison, Kind, compare, prove
 from mkdocs_markstay.stamp_site import (
@@ -35,6 +35,8 @@ from mkdocs_markstay.stamp_site import (
     Selection,
     Stamps,
     TrialCopy,
+    check_missed,
+    inspect_selection,
     list_files,
     read_file,
     tell_unwritten,
@@ -89,12 +91,9 @@ def stamp_stays(
     """
     path = os.path.abspath(config_file)  # links stay
     run = Inspection(keep=True, every_stay=True)
-    if options.paths:
-        run.wants_left_out = options.wants
-    settings = inspect_site_of(inspect, path, run)
+    settings = inspect_selection(path, options, inspect, run)
     missed = _find_missed(options.paths, run)
-    if set(missed) == set(options.paths) and set(missed.values()) == {NOT_OF_SITE}:
-        raise InspectionError(f"{options.paths[0]} {NOT_OF_SITE}")
+    check_missed(options.paths, missed, NOT_OF_SITE)
     planner = _Planner(run, options, settings)
     plan = planner.plan_all()
     folders = {os.path.dirname(edit.file) for edit in plan.edits.values()}
