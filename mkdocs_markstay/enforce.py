@@ -18,6 +18,7 @@ from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport
+from mkdocs_markstay.page_source import read_page_options
 from mkdocs_markstay.page_stays import bind_page
 from mkdocs_markstay.published import check_published
 from mkdocs_markstay.records import Policy
@@ -76,13 +77,17 @@ class Enforcer:
         if self.options.exclude.match_file(page.source):
             return marks.strip(html)
         rules = self.options.make_rules(name_command("stamp", str(page.config_file)))
-        html, stays = bind_page(html, marks, conversion, FURNITURE, rules)
+        source = page.read_source()
+        options = read_page_options(page.meta, source)
+        stays = None
+        if options.included:
+            furniture = (*FURNITURE, *options.furniture)
+            html, stays = bind_page(html, marks, conversion, furniture, rules)
         content = marks.strip(html)
         levels = {**rules.levels_of_stays, **self.options.findings}
         serving = _is_preview()
         if serving:
             levels = lower_errors(levels)
-        source = page.read_source()
         markdown = "\n".join(conversion.text)
         rendered = RenderedMarkdown(
             source, page.meta, html, content, markdown, marks, conversion, stays=stays

@@ -85,8 +85,10 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
 
+    from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.headings import Heading
-    from mkdocs_markstay.page_stays import ReadContent
+    from mkdocs_markstay.page_source import PageOptions
+    from mkdocs_markstay.page_stays import ReadContent, RenderedStays
 
 # `mkdocs`, or `properdocs`, whose modules are imported by the same names in its processes.
 _GENERATOR = build.__module__.partition(".")[0]
@@ -579,13 +581,12 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         clean_title(page)
         source = self._source(page, config)
         stays = None
-        if conversion is not None and not build.exclude.match_file(page.file.src_uri):
-            furniture = (*build.policy.furniture, *read_page_options(page.meta, source).furniture)
-            html, stays = bind_page(html, self.marks, conversion, furniture, build.rules)
-            if stays is not None:
-                build.contents[page.file.dest_uri] = stays.content
-                if page.present_anchor_ids is not None:  # links to them are no mistakes
-                    page.present_anchor_ids |= stays.anchors
+        if (
+            conversion is not None
+            and conversion.stays is not None
+            and not build.exclude.match_file(page.file.src_uri)
+        ):
+            html, stays = self._bind(page, html, conversion, read_page_options(page.meta, source))
         content = self.marks.strip(html)
         page.content = content  # feeds are made from this, not from what is returned
         rendered = RenderedMarkdown(
@@ -620,6 +621,21 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         return html
 
     on_page_content = CombinedEvent(_on_page_content_first, _on_page_content_last)
+
+    def _bind(
+        self, page: MkDocsPage, html: str, conversion: Conversion, options: PageOptions
+    ) -> tuple[str, RenderedStays | None]:
+        """Bind the markers of a page's blocks, unless the page leaves itself out."""
+        build = self._build
+        if not options.included:
+            return html, None
+        furniture = (*build.policy.furniture, *options.furniture)
+        html, stays = bind_page(html, self.marks, conversion, furniture, build.rules)
+        if stays is not None:
+            build.contents[page.file.dest_uri] = stays.content
+            if page.present_anchor_ids is not None:  # links to them are no mistakes
+                page.present_anchor_ids |= stays.anchors
+        return html, stays
 
     # -- a page's HTML
 

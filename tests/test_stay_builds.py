@@ -185,6 +185,7 @@ def test_left_out_pages_publish_no_markers(tmp_path: Path) -> None:
     built = build(tmp_path, pages, exclude=["a.md"])
     assert built.passed, built.log
     assert "stay:" not in "".join(built.pages().values())
+    assert 'id="stay-' not in "".join(built.pages().values())
 
 
 def test_markers_that_are_left_alone(tmp_path: Path) -> None:
