@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_markstay.identity import STAY_PREFIX
-from mkdocs_markstay.manifest import ManifestError
+from mkdocs_markstay.manifest_shapes import ManifestError
 from mkdocs_markstay.manifest_stream import addresses
 from mkdocs_markstay.stay_pairs import block_addresses
 

@@ -54,8 +54,8 @@ def diff(old: str, new: str, style: str, fail_on: str, cited: Path | None, docs:
     from mkdocs_markstay.citations import find_citations, read_citations
     from mkdocs_markstay.diff import FAILURES, compare
     from mkdocs_markstay.diff_formats import Report, write_report
-    from mkdocs_markstay.manifest import ManifestError
     from mkdocs_markstay.manifest_files import open_manifest
+    from mkdocs_markstay.manifest_shapes import ManifestError
 
     wanted = [name.strip() for name in fail_on.split(",") if name.strip()]
     for name in wanted:

@@ -282,9 +282,10 @@ def resolve(
     Reads the manifest alone.
     """
     from mkdocs_markstay.findings import name_path, printable
-    from mkdocs_markstay.manifest import JSON_NAME, ManifestError, read_manifest
+    from mkdocs_markstay.manifest_shapes import JSON_NAME, ManifestError
     from mkdocs_markstay.resolve import Resolver
     from mkdocs_markstay.site_options import OptionsError, find_site_dir
+    from mkdocs_markstay.whole_manifest import read_manifest
 
     try:
         path = manifest or find_site_dir(Path(find_config(config_file)))

@@ -13,8 +13,8 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mkdocs_markstay.identity import STAY_PREFIX
-from mkdocs_markstay.manifest import ManifestError
 from mkdocs_markstay.manifest_files import LINES, ManifestFile
+from mkdocs_markstay.manifest_shapes import ManifestError
 from mkdocs_markstay.manifest_stream import PageRows, Rows, differences
 from mkdocs_markstay.records import Publication, Record, flatten
 from mkdocs_markstay.stay_pairs import (

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mkdocs_markstay.git_command import GitError, run_git
-from mkdocs_markstay.manifest import (
+from mkdocs_markstay.manifest_shapes import (
     JSON_NAME,
     JSONL_NAME,
+    PARTS,
     SCHEMA,
     ManifestError,
     check_header,
@@ -27,8 +28,7 @@ from mkdocs_markstay.records import Record, to_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PARTS = ("pages", "sections", "passages")
-"""The lists of ``passages.json``."""
+
 LINES = "lines"
 """The one list of ``passages.jsonl``: its lines."""
 

@@ -12,8 +12,8 @@ from contextlib import closing
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_markstay.manifest import ManifestError, check_row
 from mkdocs_markstay.manifest_files import LINES
+from mkdocs_markstay.manifest_shapes import ManifestError, check_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

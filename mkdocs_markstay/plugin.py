@@ -40,12 +40,8 @@ from mkdocs_markstay.findings import (
 )
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.inspection import Inspection, InspectionError, RenderedPage, SiteSettings
-from mkdocs_markstay.manifest import (
-    JSON_NAME,
-    NAMES,
-    ManifestWriter,
-    remove_manifest,
-)
+from mkdocs_markstay.manifest_shapes import JSON_NAME, NAMES
+from mkdocs_markstay.manifest_writer import ManifestWriter, remove_manifest
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_context import clean_title
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page

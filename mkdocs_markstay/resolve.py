@@ -11,8 +11,8 @@ from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.records import FRAGMENT
 
 if TYPE_CHECKING:
-    from mkdocs_markstay.manifest import Manifest, PageRecords
     from mkdocs_markstay.records import Record
+    from mkdocs_markstay.whole_manifest import PageRecords, WholeManifest
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class _Place(NamedTuple):
 class Resolver:
     """Looks citations up in one manifest."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, manifest: WholeManifest) -> None:
         header = manifest.header
         self._site = header["site_url"] or ""
         self._redirects = {row["from"]: row["to"] for row in header.get("redirects", ())}

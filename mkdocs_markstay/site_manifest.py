@@ -21,7 +21,8 @@ from mkdocs_markstay.extract_lexbor import find_region_span
 from mkdocs_markstay.findings import Finding, name_path
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.html_page import HtmlPage
-from mkdocs_markstay.manifest import NAMES, SCHEMA, ManifestWriter
+from mkdocs_markstay.manifest_shapes import NAMES, SCHEMA
+from mkdocs_markstay.manifest_writer import ManifestWriter
 from mkdocs_markstay.marks import END
 from mkdocs_markstay.page_report import PageReport
 from mkdocs_markstay.published import check_leaks, check_lost, is_encrypted

@@ -15,7 +15,7 @@ import yaml
 from slugify import slugify
 
 from mkdocs_markstay.extract_lexbor import check_selector
-from mkdocs_markstay.manifest import NAMES
+from mkdocs_markstay.manifest_shapes import NAMES
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
 from mkdocs_markstay.register import NAME, Register, read_register
 from mkdocs_markstay.rule_options import OptionError, read_levels, read_severities

@@ -23,26 +23,20 @@ from mkdocs_markstay.identity import (
     make_chunk_id,
     make_stay_key,
 )
-from mkdocs_markstay.manifest import (
-    JSON_NAME,
-    JSONL_NAME,
-    ManifestError,
-    digest_passages,
-    page_file,
-    read_jsonl,
-    read_manifest,
-)
+from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, ManifestError
+from mkdocs_markstay.manifest_writer import digest_passages, page_file
 from mkdocs_markstay.passages import split_passages
 from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.unmarked_soup import UnmarkedPage
+from mkdocs_markstay.whole_manifest import read_jsonl, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mkdocs_markstay.manifest import Manifest, PageRecords
     from mkdocs_markstay.records import Record
     from mkdocs_markstay.sections import Section
+    from mkdocs_markstay.whole_manifest import PageRecords, WholeManifest
 
 
 def verify_site(folder: Path) -> list[Finding]:
@@ -64,7 +58,7 @@ def _verify(folder: Path) -> Iterator[Finding]:
         yield from _check_page(folder, records, manifest)
 
 
-def _check_header(path: Path, manifest: Manifest) -> Iterator[Finding]:
+def _check_header(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
     policy = manifest.header["policy"]
     stated = {key: policy[key] for key in policy if key != "digest"}
     if policy.get("digest") != digest_values(stated):
@@ -84,7 +78,7 @@ def _check_header(path: Path, manifest: Manifest) -> Iterator[Finding]:
                 yield _finding(path, "digest-wrong", f"{kind} {name} occurs {count} times")
 
 
-def _check_jsonl(path: Path, manifest: Manifest) -> Iterator[Finding]:
+def _check_jsonl(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
     """Compare the lines, where there are any, with the records."""
     if not path.exists():
         return
@@ -103,7 +97,7 @@ def _check_jsonl(path: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(_show(path), number, "bad-manifest", message)
 
 
-def _check_records(path: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
+def _check_records(path: Path, records: PageRecords, manifest: WholeManifest) -> Iterator[Finding]:
     publication = manifest.publication
     pieces: Counter[str] = Counter()
     for passage, line in zip(records.passages, records.lines, strict=True):
@@ -140,7 +134,7 @@ def _find_stay_key(blocks: Sequence[Record], pieces: Counter[str]) -> str:
     return make_stay_key(members) if len(members) == len(blocks) else ""
 
 
-def _check_page(folder: Path, records: PageRecords, manifest: Manifest) -> Iterator[Finding]:
+def _check_page(folder: Path, records: PageRecords, manifest: WholeManifest) -> Iterator[Finding]:
     path = page_file(folder, records.page["url"])
     if not path.resolve().is_relative_to(folder.resolve()):
         yield _finding(path, "page-missing", "the manifest names a page outside of the site")
@@ -206,7 +200,7 @@ def _check_anchors(
 
 
 def _check_sections(
-    path: Path, records: PageRecords, sections: list[Section], manifest: Manifest
+    path: Path, records: PageRecords, sections: list[Section], manifest: WholeManifest
 ) -> Iterator[Finding]:
     policy = manifest.policy
     titles = {record["section_id"]: record["title"] for record in records.sections}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mkdocs_markstay.manifest import ManifestWriter
+from mkdocs_markstay.manifest_writer import ManifestWriter
 from mkdocs_markstay.passages import Sizes
 from mkdocs_markstay.records import Page, Policy, Publication, write_page
 from mkdocs_markstay.sections import Block, Section, Stay

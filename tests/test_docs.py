@@ -17,11 +17,11 @@ import pytest
 from mkdocs_markstay.findings import CODES, LEVELS
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.identity import digest_text, make_chunk_id
-from mkdocs_markstay.manifest import read_manifest
 from mkdocs_markstay.passages import Sizes, split_passages
 from mkdocs_markstay.plugin import MarkstayConfig, SizesConfig
 from mkdocs_markstay.records import Page, Policy, Publication, write_page
 from mkdocs_markstay.sections import Block, Section
+from mkdocs_markstay.whole_manifest import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

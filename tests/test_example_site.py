@@ -27,13 +27,13 @@ import pytest
 from click.testing import CliRunner
 
 from mkdocs_markstay.cli import main
-from mkdocs_markstay.manifest import read_manifest
 from mkdocs_markstay.marks import BEGIN, END
 from mkdocs_markstay.sections import KINDS
 from mkdocs_markstay.verify import verify_site
+from mkdocs_markstay.whole_manifest import read_manifest
 
 if TYPE_CHECKING:
-    from mkdocs_markstay.manifest import Manifest
+    from mkdocs_markstay.whole_manifest import WholeManifest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "example_site"
@@ -69,7 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def manifest(site: Path) -> Manifest:
+def manifest(site: Path) -> WholeManifest:
     return read_manifest(site / "passages.json")
 
 
@@ -102,11 +102,11 @@ def test_html_alone_gives_the_same_manifest(site: Path, tmp_path: Path, marks: b
     assert verify_site(tmp_path) == []
 
 
-def test_digest_is_the_known_one(manifest: Manifest) -> None:
+def test_digest_is_the_known_one(manifest: WholeManifest) -> None:
     assert manifest.header["digest"] == DIGEST.read_text("utf-8").strip()
 
 
-def test_every_kind_of_block_occurs(manifest: Manifest) -> None:
+def test_every_kind_of_block_occurs(manifest: WholeManifest) -> None:
     found = {kind for records in manifest.pages for line in records.lines for kind in line["kinds"]}
     assert found == set(KINDS)
 
@@ -130,7 +130,7 @@ def test_source_shows(pattern: str, source: str) -> None:
     assert re.search(pattern, source, re.MULTILINE)
 
 
-def test_every_written_id_is_a_section(manifest: Manifest, source: str) -> None:
+def test_every_written_id_is_a_section(manifest: WholeManifest, source: str) -> None:
     written = re.findall(
         r"^(?:    )?\S.* (?:<#([\w-]+)>|\{:? ?#([\w-]+) ?\})$", source, re.MULTILINE
     )
@@ -148,7 +148,7 @@ def test_no_id_mark_is_visible(site: Path) -> None:
         assert not _ID_MARK.search(unescape(html)), page.name
 
 
-def test_titles_are_clean(site: Path, manifest: Manifest) -> None:
+def test_titles_are_clean(site: Path, manifest: WholeManifest) -> None:
     for records in manifest.pages:
         html = (site / records.page["url"] / "index.html").read_text("utf-8")
         title = re.search(r"<title>(.*?)</title>", html)
@@ -156,7 +156,7 @@ def test_titles_are_clean(site: Path, manifest: Manifest) -> None:
         assert re.fullmatch(r"[\w ]+(?: - Back garden weather)?", title[1])
 
 
-def test_furniture_is_in_the_page_and_in_no_passage(site: Path, manifest: Manifest) -> None:
+def test_furniture_is_in_the_page_and_in_no_passage(site: Path, manifest: WholeManifest) -> None:
     texts = "\n".join(line["text"] for records in manifest.pages for line in records.lines)
     for page, furniture in (
         ("siting", "Page last walked through in October."),
@@ -168,19 +168,19 @@ def test_furniture_is_in_the_page_and_in_no_passage(site: Path, manifest: Manife
         assert furniture not in texts
 
 
-def test_page_without_sections_is_one_passage(manifest: Manifest) -> None:
+def test_page_without_sections_is_one_passage(manifest: WholeManifest) -> None:
     (about,) = (records for records in manifest.pages if records.page["page_id"] == "about")
     assert about.sections == []
     assert [line["referent"] for line in about.lines] == ["about"]
 
 
-def test_moved_page_keeps_its_address(manifest: Manifest) -> None:
+def test_moved_page_keeps_its_address(manifest: WholeManifest) -> None:
     (rain,) = (records for records in manifest.pages if records.page["url"] == "instruments/rain/")
     assert rain.page["page_id"] == "instruments/rain-gauge"
     assert rain.sections[0]["referent"] == "instruments/rain-gauge#millimetre"
 
 
-def test_readme_shows_one_of_its_passages(manifest: Manifest) -> None:
+def test_readme_shows_one_of_its_passages(manifest: WholeManifest) -> None:
     match = re.search(r"```json\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert match is not None
     shown = json.loads(match[1])
@@ -209,7 +209,7 @@ def test_the_register_is_current(config: str) -> None:
     assert ran.exit_code == 0, ran.output
 
 
-def test_old_addresses_land(site: Path, manifest: Manifest) -> None:
+def test_old_addresses_land(site: Path, manifest: WholeManifest) -> None:
     assert [(row["from"], row["to"]) for row in manifest.header["redirects"]] == [
         ("gauges", "instruments"),
         ("gauges#rain", "instruments/rain-gauge"),

@@ -13,13 +13,10 @@ import jsonschema
 import pytest
 from site_builder import Built, Site, build_site, run_mkdocs, write_site
 
-from mkdocs_markstay.manifest import (
-    ManifestError,
-    ManifestWriter,
-    digest_passages,
-    read_manifest,
-)
+from mkdocs_markstay.manifest_shapes import ManifestError
+from mkdocs_markstay.manifest_writer import ManifestWriter, digest_passages
 from mkdocs_markstay.records import Policy, Publication
+from mkdocs_markstay.whole_manifest import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
