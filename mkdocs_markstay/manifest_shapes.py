@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 JSON_NAME = "passages.json"
 JSONL_NAME = "passages.jsonl"
+PARQUET_NAME = "passages.parquet"
 NAMES = {"json": JSON_NAME, "jsonl": JSONL_NAME}
 SCHEMA = "https://mkdocs-markstay/schema/passages-1.json"
 

@@ -1,0 +1,432 @@
+"""Manifests to read, record by record: ``passages.json``, ``passages.jsonl`` and Parquet.
+
+A manifest is checked as a whole when it is opened, so nobody gets a part of a damaged one. Kept
+in memory are the places of its pages and the chunk ids, not the texts.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from hashlib import sha256
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import UUID
+
+from mkdocs_markstay.manifest_files import LINES, open_manifest
+from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, PARQUET_NAME, ManifestError
+from mkdocs_markstay.manifest_stream import PageRows, Rows
+from mkdocs_markstay.partitions import DATASET_NAME, PARTITIONS, partition_of
+from mkdocs_markstay.records import Publication, Record, flatten
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+    from typing import IO
+
+    from typing_extensions import Self
+
+    from mkdocs_markstay.manifest_files import ManifestFile
+
+__all__ = ["Manifest", "ManifestError", "PagePlace", "Passage"]
+
+
+class Passage(NamedTuple):
+    """A passage with all that is known of it: the fields are those of ``passages.jsonl``.
+
+    See ``docs/manifest.md``. ``blocks`` have the keys `stay`, `digest`, `body_hash`, `referent`.
+    """
+
+    chunk_id: str
+    referent: str
+    position: int
+    text: str
+    text_digest: str
+    record_digest: str
+    kinds: tuple[str, ...]
+    title: str
+    path: tuple[str, ...]
+    level: int
+    url: str
+    section_id: str
+    generated: bool
+    page_id: str
+    page_title: str
+    page_url: str
+    lang: str
+    source: str
+    line: int
+    publication: str
+    version: str
+    blocks: tuple[Mapping[str, str], ...]
+    stay_key: str
+
+    @classmethod
+    def from_record(cls, row: Mapping[str, Any]) -> Passage:
+        """Read a record of ``passages.jsonl``."""
+        values = list(_values(row))
+        for number in _LISTS:
+            values[number] = tuple(values[number])
+        return cls._make(values)
+
+
+_values = itemgetter(*Passage._fields)
+_LISTS = [Passage._fields.index(name) for name in ("kinds", "path", "blocks")]
+
+
+class PagePlace(NamedTuple):
+    """A page that has passages. ``digest`` is over their chunk ids and record digests.
+
+    ``passages`` is their number. The rest is for `Manifest.read`.
+    """
+
+    publication: str
+    lang: str
+    page_id: str
+    digest: str
+    passages: int
+    source: int
+    place: tuple[int, int]
+
+
+class Header(NamedTuple):
+    """What is known of a site. Of ``passages.jsonl`` alone only the publication is.
+
+    ``complete`` and ``preview`` are None if nothing tells. ``policy`` is its digest, ``digest``
+    that of all passages. ``partitions`` are those of the site that are in the file.
+    """
+
+    publication: str
+    policy: str = ""
+    digest: str = ""
+    complete: bool | None = None
+    preview: bool | None = None
+    partitions: frozenset[int] = PARTITIONS
+    dataset: str = ""
+
+
+class Source(Protocol):
+    """A file of passages. A place is whatever tells it where a passage stands."""
+
+    @property
+    def name(self) -> str:
+        """What a person knows it by."""
+
+    @property
+    def headers(self) -> Sequence[Header]:
+        """What is known of its sites."""
+
+    def scan(self) -> Iterator[tuple[tuple[int, int], Record]]:
+        """Give all passages in their order, checked, as records of ``passages.jsonl``."""
+
+    def read(self, page: PagePlace) -> Iterable[Record]:
+        """Give the passages of a page, as `scan` did."""
+
+    def name_place(self, place: tuple[int, int]) -> str:
+        """Name a place for people."""
+
+    def close(self) -> None:
+        """Give the file back."""
+
+
+class Manifest:
+    """One or several manifests: of several sites, or parts of one that was exported.
+
+    ``headers`` has what is known of each publication, by its name; ``pages`` are the pages
+    with passages, in their order; ``count`` is the number of all passages.
+    """
+
+    def __init__(self, sources: Sequence[Source], stack: ExitStack) -> None:
+        self._sources = sources
+        self._stack = stack
+        self.headers: dict[str, Header] = {}
+        self.pages: list[PagePlace] = []
+        self.count = 0
+        self._check()
+
+    @classmethod
+    def open(cls, *paths: str | os.PathLike[str]) -> Manifest:
+        """Open manifests by their files or folders, and check them as a whole.
+
+        A folder is that of a site or of an exported data set. Raises ManifestError with the
+        file, and the line if there is one, for what is missing, damaged, cut off, foreign or
+        of a newer schema, for chunk ids that stand twice, and for two manifests of one site.
+        """
+        with ExitStack() as stack:
+            sources = [source for path in paths for source in _open(Path(path), stack)]
+            if not sources:
+                raise ManifestError("there is no manifest to read")
+            return cls(sources, stack.pop_all())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give files back."""
+        self._stack.close()
+
+    def iter_passages(self) -> Iterator[Passage]:
+        """Give all passages, in the order of pages and documents."""
+        for page in self.pages:
+            yield from self.read(page)
+
+    def read(self, page: PagePlace) -> list[Passage]:
+        """Read the passages of a page; the order of `pages` is the fastest one to ask in."""
+        return [Passage.from_record(row) for row in self._sources[page.source].read(page)]
+
+    def _check(self) -> None:
+        owners: dict[str, str] = {}
+        chunk_ids: set[bytes] = set()
+        for number, source in enumerate(self._sources):
+            for header in source.headers:
+                self._add_header(header, source.name, owners)
+            checked = _check_source(number, source, chunk_ids)
+            for name in dict.fromkeys(page.publication for page in checked.pages):
+                if all(name != header.publication for header in source.headers):
+                    self._add_header(Header(name), source.name, owners)
+            self.pages += checked.pages
+            self.count += checked.total
+            expected = [header.digest for header in source.headers if header.digest]
+            if expected and expected != [checked.digest]:
+                raise ManifestError(
+                    f"{source.name} is damaged: its passages are not those that its digest is"
+                    " over. Build the site again"
+                )
+
+    def _add_header(self, header: Header, name: str, owners: dict[str, str]) -> None:
+        """Add what a file says of a site. Only parts of one data set may share a site."""
+        other = self.headers.get(header.publication)
+        if other is not None:
+            if not header.dataset or header.dataset != other.dataset:
+                raise ManifestError(
+                    f"{name} and {owners[header.publication]} are both of the publication"
+                    f" {header.publication}. Versions of a site belong into namespaces of"
+                    " their own"
+                )
+            if header.partitions & other.partitions:
+                raise ManifestError(f"{name} and {owners[header.publication]} are the same part")
+            partitions = header.partitions | other.partitions
+            header = other._replace(partitions=partitions)
+        owners.setdefault(header.publication, name)
+        self.headers[header.publication] = header
+
+
+class _Checked(NamedTuple):
+    pages: list[PagePlace]
+    total: int
+    digest: str
+
+
+def _check_source(number: int, source: Source, chunk_ids: set[bytes]) -> _Checked:
+    """Read all passages of a file once, and note where each page begins."""
+    pages: list[PagePlace] = []
+    total, page_total = sha256(), sha256()
+    count, first = 0, 0
+    key: tuple[str, str, str] = ("", "", "")
+    place = start = (0, 0)
+    partitions = {
+        header.publication: header.partitions
+        for header in source.headers
+        if header.partitions is not PARTITIONS
+    }
+
+    def end_page() -> None:
+        if count > first:
+            publication, page_id, lang = key
+            digest = page_total.hexdigest()
+            pages.append(
+                PagePlace(publication, lang, page_id, digest, count - first, number, start)
+            )
+
+    for place, row in source.scan():
+        found = (row["publication"], row["page_id"], row["lang"])
+        if found != key:
+            end_page()
+            if found[0] == key[0] and found < key:
+                raise ManifestError(
+                    f"{source.name_place(place)}: the page {found[1]} is not in the order of a"
+                    " manifest"
+                )
+            if partitions and partition_of(*found) not in partitions.get(found[0], ()):
+                raise ManifestError(
+                    f"{source.name_place(place)}: the page {found[1]} is of another part"
+                )
+            key, start, first, page_total = found, place, count, sha256()
+        _check_ids(row, source, place, chunk_ids)
+        line = f"{row['chunk_id']} {row['record_digest']}\n".encode()
+        page_total.update(line)
+        total.update(line)
+        count += 1
+    end_page()
+    return _Checked(pages, count, f"sha256:{total.hexdigest()}")
+
+
+def _check_ids(row: Record, source: Source, place: tuple[int, int], chunk_ids: set[bytes]) -> None:
+    chunk_id, digest = row["chunk_id"], sha256(row["text"].encode()).hexdigest()
+    if row["text_digest"] != f"sha256:{digest}":
+        # Vectors are kept by it: of a wrong one nobody would ever hear again.
+        raise ManifestError(
+            f"{source.name_place(place)}: the text of {chunk_id} is not the one of its text_digest"
+        )
+    try:
+        known = UUID(chunk_id)
+    except ValueError:
+        known = None
+    if known is None or str(known) != chunk_id:
+        raise ManifestError(f"{source.name_place(place)}: {chunk_id!r} is no chunk id")
+    before = len(chunk_ids)
+    chunk_ids.add(known.bytes)
+    if len(chunk_ids) == before:
+        raise ManifestError(f"{source.name_place(place)}: the chunk id {chunk_id} stands twice")
+
+
+def _open(path: Path, stack: ExitStack) -> Iterator[Source]:
+    """Find the files of a manifest."""
+    if path.is_dir():
+        if (path / DATASET_NAME).is_file():
+            from mkdocs_markstay.dataset import list_parts  # noqa: PLC0415 (needs PyArrow)
+
+            for part in list_parts(path):
+                yield from _open(part, stack)
+            return
+        names = [each for each in (JSON_NAME, JSONL_NAME, PARQUET_NAME) if (path / each).is_file()]
+        if not names:
+            raise ManifestError(f"there is no {JSON_NAME} and no {DATASET_NAME} in {path}")
+        path /= names[0]
+    if path.suffix == ".parquet":
+        from mkdocs_markstay.manifest_parquet import ParquetSource  # noqa: PLC0415
+
+        yield stack.enter_context(closing(ParquetSource(path)))
+    else:
+        yield stack.enter_context(closing(_LineSource(path)))
+
+
+class _LineSource:
+    """A manifest as text, a record to a line."""
+
+    def __init__(self, path: Path) -> None:
+        self._stack = ExitStack()
+        try:
+            folder = Path(self._stack.enter_context(TemporaryDirectory()))
+            self._manifest = open_manifest(str(path), "", folder)
+            self.name = self._manifest.name
+            self._part = LINES if self._manifest.header is None else "passages"
+            self._file: IO[bytes] = self._stack.enter_context(self._manifest.path.open("rb"))
+            self._rows = self._stack.enter_context(closing(Rows(self._manifest, self._part)))
+            self.headers = self._read_header(path)
+        except BaseException:
+            self._stack.close()
+            raise
+        self._owners: _Owners | None = None
+
+    def _read_header(self, path: Path) -> list[Header]:
+        header = self._manifest.header
+        if header is None:
+            # What a line does not tell stands in the file beside it.
+            other = path.parent / JSON_NAME
+            if path.name != JSONL_NAME or not other.is_file():
+                return []
+            with TemporaryDirectory() as folder:
+                header = open_manifest(str(other), "", Path(folder)).header
+            assert header is not None
+        return [
+            Header(
+                header["publication"],
+                header["policy"]["digest"],
+                header["digest"],
+                header["complete"],
+                header["preview"],
+            )
+        ]
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def name_place(self, place: tuple[int, int]) -> str:
+        return self._manifest.place(self._part, place[1])
+
+    def scan(self) -> Iterator[tuple[tuple[int, int], Record]]:
+        for place, row in self._lines(self._manifest.parts[self._part].offset, 0):
+            yield place, self._complete(row, place)
+
+    def read(self, page: PagePlace) -> Iterator[Record]:
+        rows = self._lines(*page.place)
+        for _, (place, row) in zip(range(page.passages), rows, strict=False):
+            yield self._complete(row, place)
+
+    def _lines(self, offset: int, number: int) -> Iterator[tuple[tuple[int, int], Record]]:
+        self._file.seek(offset)
+        ends = self._part != LINES
+        for line in self._file:
+            if ends and not line.startswith(b"{"):
+                return
+            text = line.rstrip(b",\r\n") if ends else line
+            if text.strip():
+                yield (offset, number), self._rows.parse(text, number)
+            offset += len(line)
+            number += 1
+
+    def _complete(self, row: Record, place: tuple[int, int]) -> Record:
+        if self._part == LINES:
+            return row
+        page = (row["referent"].partition("#")[0], row["lang"])
+        if self._owners is None or not self._owners.reaches(page):
+            if self._owners is not None:
+                self._owners.close()
+            self._owners = self._stack.enter_context(closing(_Owners(self._manifest)))
+        line = self._owners.complete(page, row)
+        if line is None:
+            raise ManifestError(
+                f"{self.name_place(place)}: {row['chunk_id']} is a passage of {row['referent']},"
+                " which is not listed"
+            )
+        return line
+
+
+class _Owners:
+    """The pages and sections of a manifest, beside its passages."""
+
+    def __init__(self, manifest: ManifestFile) -> None:
+        header = manifest.header
+        assert header is not None
+        names = ("publication", "default_lang", "version", "site_url")
+        self._publication = Publication(*(header[name] for name in names))
+        self._stack = ExitStack()
+        self._pages, self._sections = (
+            PageRows(self._stack.enter_context(closing(Rows(manifest, part))))
+            for part in ("pages", "sections")
+        )
+        self._at: tuple[str, str] = ("", "")
+        self._page: Record | None = None
+        self._own: Mapping[str, Record] = {}
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def reaches(self, page: tuple[str, str]) -> bool:
+        """Tell whether a page has not been passed yet."""
+        return page >= self._at
+
+    def complete(self, page: tuple[str, str], row: Record) -> Record | None:
+        """Make a self-contained record of a passage, None if its page or section is missing."""
+        if page != self._at:
+            key = (page[0].encode(), page[1].encode())
+            self._page = self._pages.read(key).get(page[0])
+            self._own = self._sections.read(key)
+            self._at = page
+        section = self._own.get(row["referent"])
+        if self._page is None or (section is None and "#" in row["referent"]):
+            return None
+        line = flatten(row, section, self._page, self._publication)
+        line["record_digest"] = row["record_digest"]
+        return line

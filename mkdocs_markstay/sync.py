@@ -1,0 +1,603 @@
+"""Keeps a vector store in step with a manifest, whatever the store and the model are.
+
+New records are written first, then old ones deleted, then the receipts of their pages written.
+Before anything is touched it is noted as pending, so a sync may die at any point: the store can
+be searched, and the next sync finishes the work. The terms are defined in ``docs/sync.md``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from mkdocs_markstay.database import Database
+from mkdocs_markstay.identity import digest_values
+from mkdocs_markstay.manifest import Manifest, PagePlace, Passage
+from mkdocs_markstay.partitions import PARTITIONS
+from mkdocs_markstay.receipts import PageKey, Receipt, Receipts
+from mkdocs_markstay.sync_errors import SyncError
+from mkdocs_markstay.targets import Item, Listing, Lookup, Target, make_metadata
+from mkdocs_markstay.vectors import VectorCache
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from mkdocs_markstay.receipts import State
+
+__all__ = ["Counts", "Differences", "Embedder", "Sync", "SyncError", "check", "sync"]
+
+CONTENTS = ("text", "path")
+"""What can be embedded: the text alone, or the titles that lead to it and the text."""
+MAX_DELETE = 0.3
+
+T = TypeVar("T")
+
+# Part of each receipt: to be raised when other metadata are written.
+_LAYOUT = 1
+_BATCH = 500
+_SAMPLE = 50
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """A model that makes vectors.
+
+    ``model`` names it: by this name its vectors are known later, so it has to change with all
+    that changes them. ``embed`` gives the vectors of texts, in their order. ``content`` is one of
+    `CONTENTS`. ``batch_size`` is how many texts are given at a time.
+    """
+
+    model: str
+    embed: Callable[[list[str]], Iterable[Iterable[float]]]
+    content: str = "text"
+    batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise SyncError("the embedding model has no name. Vectors are kept by it: give one")
+        if self.content not in CONTENTS:
+            raise SyncError(f"embedded can be {' or '.join(CONTENTS)}, not {self.content!r}")
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest of what a target's vectors were made with."""
+        return digest_values({"model": self.model, "content": self.content, "layout": _LAYOUT})
+
+    def prepare(self, passage: Passage) -> tuple[bytes, str]:
+        """Give what is embedded of a passage, and before it its digest."""
+        if self.content == "text":
+            return bytes.fromhex(passage.text_digest.removeprefix("sha256:")), passage.text
+        text = f"{' > '.join(passage.path)}\n\n{passage.text}"
+        return sha256(text.encode()).digest(), text
+
+
+class Counts(NamedTuple):
+    """What a sync did, or would do.
+
+    ``added`` ids are new in the target; the vectors of the ``reused`` ones among them were
+    known. ``rewritten`` ids were there, with other metadata or with a vector of another model,
+    ``skipped`` ones are as they should be, ``deleted`` ones are gone. ``embedded`` is how many
+    texts the model was given.
+    """
+
+    added: int = 0
+    reused: int = 0
+    rewritten: int = 0
+    skipped: int = 0
+    deleted: int = 0
+    embedded: int = 0
+
+
+class Differences(NamedTuple):
+    """What a target does not hold, though its receipts say so, and what it should not hold.
+
+    ``listed`` is false if the target cannot say which ids it has: ``ghosts`` are unknown then.
+    """
+
+    missing: list[str]
+    ghosts: list[str]
+    listed: bool
+
+
+@dataclass
+class Plan:
+    """What is to be done. ``held`` counts the records that the target holds of these sites.
+
+    ``pages`` are those with anything to do, ``gone`` those that the manifests have no more,
+    ``ghosts`` ids that belong to no page. ``policy_moved``: passages are made otherwise.
+    """
+
+    counts: Counts
+    held: int
+    pages: list[PagePlace] = field(default_factory=list)
+    gone: list[PageKey] = field(default_factory=list)
+    ghosts: list[str] = field(default_factory=list)
+    policy_moved: bool = False
+
+    @property
+    def steps(self) -> int:
+        """How many records are written or deleted."""
+        return self.counts.added + self.counts.rewritten + self.counts.deleted
+
+
+def sync(
+    manifest: Manifest | str | os.PathLike[str],
+    target: Target,
+    embedder: Embedder,
+    receipts: Database | str | os.PathLike[str],
+    *,
+    namespace: str = "",
+    dry_run: bool = False,
+    rebuild: bool = False,
+    force: bool = False,
+    max_delete: float = MAX_DELETE,
+) -> Counts:
+    """Make a target hold exactly the passages of manifests, and count what that took.
+
+    ``receipts`` is an SQLite file, which may be new, or the URL of PostgreSQL. ``namespace``
+    is that of one target: a version, a tenant. ``rebuild`` trusts no receipt. More than
+    ``max_delete`` of what the target holds is deleted with ``force`` only. Raises ManifestError
+    for a manifest that cannot be read and SyncError for all else; run it again then.
+    """
+    with ExitStack() as stack:
+        if not isinstance(manifest, Manifest):
+            manifest = stack.enter_context(Manifest.open(manifest))
+        if not isinstance(receipts, Database):
+            receipts = Database.open(receipts)
+            stack.callback(receipts.close)
+        run = stack.enter_context(
+            Sync(manifest, target, embedder, receipts, namespace=namespace, rebuild=rebuild)
+        )
+        if not dry_run:
+            run.check_deletions(1.0 if force else max_delete)
+            run.execute()
+        return run.plan.counts
+
+
+def check(
+    target: Target,
+    publications: Iterable[str],
+    receipts: Database | str | os.PathLike[str],
+    *,
+    namespace: str = "",
+) -> Differences:
+    """Compare what a target holds of some publications with its receipts.
+
+    What a sync that died left pending is no difference.
+    """
+    with ExitStack() as stack:
+        if not isinstance(receipts, Database):
+            receipts = Database.open(receipts)
+            stack.callback(receipts.close)
+        store = Receipts(receipts, namespace)
+        missing: list[str] = []
+        ghosts: list[str] = []
+        listed = isinstance(target, Listing)
+        for publication in dict.fromkeys(publications):
+            scope = {publication: PARTITIONS}
+            with receipts.locked(namespace, PARTITIONS):
+                held = [(each.held, each.pending) for each in store.iter_all(scope)]
+                wanted = {
+                    chunk_id for ids, pending in held for chunk_id in ids if chunk_id not in pending
+                }
+                known = wanted.union(*(pending for _, pending in held))
+                if isinstance(target, Listing):
+                    there = set(target.list_ids(publication))
+                    ghosts += sorted(there - known)
+                elif isinstance(target, Lookup):
+                    there = _find(target, sorted(wanted))
+                else:
+                    raise SyncError("this target has no way to say what it holds")
+                missing += sorted(wanted - there)
+        return Differences(missing, ghosts, listed)
+
+
+def _find(target: Lookup, chunk_ids: list[str]) -> set[str]:
+    there: set[str] = set()
+    for start in range(0, len(chunk_ids), _BATCH):
+        there.update(target.find_ids(chunk_ids[start : start + _BATCH]))
+    return there
+
+
+class Sync:
+    """One sync: while it is open, nobody else writes to its part of the namespace.
+
+    ``plan`` is what is to be done; `execute` does it.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        target: Target,
+        embedder: Embedder,
+        database: Database,
+        *,
+        namespace: str = "",
+        rebuild: bool = False,
+    ) -> None:
+        self._manifest = manifest
+        self._target = target
+        self._embedder = embedder
+        self._rebuild = rebuild
+        self._scope = {name: header.partitions for name, header in manifest.headers.items()}
+        _refuse(manifest)
+        if rebuild and any(each != PARTITIONS for each in self._scope.values()):
+            raise SyncError("only a whole site can be rebuilt, not one part of it")
+        self._stack = ExitStack()
+        self._receipts = Receipts(database, namespace)
+        self._vectors = VectorCache(database, embedder.model)
+        self._lock = database.locked(namespace, frozenset[int]().union(*self._scope.values()))
+        self.plan = Plan(Counts(), 0)
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._lock)
+        try:
+            self.plan = self._make_plan()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def check_deletions(self, max_delete: float) -> None:
+        """Raise SyncError if more than this share of what the target holds would be deleted."""
+        deleted, held = self.plan.counts.deleted, self.plan.held
+        if held and deleted > held * max_delete:
+            raise SyncError(
+                f"{deleted} of {held} records would be deleted, more than {max_delete:.0%}. Look"
+                " at the manifest, and force it if that is right"
+            )
+
+    # -- the plan
+
+    def _make_plan(self) -> Plan:
+        states = self._receipts.read_states(self._scope)
+        held = sum(state.held for state in states.values())
+        ghosts: list[str] = []
+        if self._rebuild:
+            held, ghosts = self._list_ghosts(held)
+        else:
+            self._check_not_lost(states)
+        pages: list[PagePlace] = []
+        skipped = 0
+        for page in self._manifest.pages:
+            state = states.pop(_key(page), None)
+            if state is not None and state.state == self._state(page) and not self._rebuild:
+                skipped += page.passages
+            else:
+                pages.append(page)
+        plan = Plan(Counts(), held, pages, list(states), ghosts)
+        counts: Counter[str] = Counter(skipped=skipped)
+        known: set[bytes] = set()
+        unknown: set[bytes] = set()
+        for some in _batches(pages, _BATCH):
+            self._count_pages(some, counts, known, unknown)
+            if not plan.policy_moved:
+                plan.policy_moved = self._has_moved(some)
+        counts["embedded"] = len(unknown)
+        for keys in _chunks(plan.gone, _BATCH):
+            for receipt in self._receipts.read(keys).values():
+                counts["deleted"] += len(receipt.held)
+        counts["deleted"] += len(ghosts)
+        plan.counts = Counts(**{name: counts[name] for name in Counts._fields})
+        return plan
+
+    def _state(self, page: PagePlace) -> str:
+        """Digest all that the records of a page are made from."""
+        policy = self._manifest.headers[page.publication].policy
+        parts = f"{page.digest}\n{policy}\n{self._embedder.fingerprint}"
+        return sha256(parts.encode()).hexdigest()
+
+    def _has_moved(self, pages: Sequence[PagePlace]) -> bool:
+        receipts = self._receipts.read([_key(page) for page in pages])
+        return any(
+            receipt.policy not in ("", self._manifest.headers[key.publication].policy)
+            for key, receipt in receipts.items()
+        )
+
+    def _count_pages(
+        self,
+        pages: Sequence[PagePlace],
+        counts: Counter[str],
+        known: set[bytes],
+        unknown: set[bytes],
+    ) -> None:
+        """Count what is to be done to some pages; ``unknown`` are texts to be embedded."""
+        works = self._compare(pages)
+        digests = {self._embedder.prepare(passage)[0] for work in works for passage in work.writes}
+        found = self._vectors.find(digests - known - unknown)
+        known |= found
+        for work in works:
+            for passage in work.writes:
+                digest = self._embedder.prepare(passage)[0]
+                is_known = digest in known or digest in unknown
+                if digest not in known:
+                    unknown.add(digest)
+                if passage.chunk_id in work.receipt.held:
+                    counts["rewritten"] += 1
+                else:
+                    counts["added"] += 1
+                    counts["reused"] += is_known
+            counts["skipped"] += len(work.kept)
+            counts["deleted"] += len(work.stale & work.receipt.held.keys())
+
+    def _compare(self, pages: Sequence[PagePlace]) -> list[_Work]:
+        receipts = self._receipts.read([_key(page) for page in pages])
+        works = []
+        for page in pages:
+            receipt = receipts.get(_key(page)) or Receipt(_key(page))
+            same_model = receipt.embedding == self._embedder.fingerprint and not self._rebuild
+            work = _Work(page, receipt)
+            for passage in self._manifest.read(page):
+                chunk_id = passage.chunk_id
+                sure = same_model and chunk_id not in receipt.pending
+                if sure and receipt.held.get(chunk_id) == passage.record_digest:
+                    work.kept[chunk_id] = passage.record_digest
+                else:
+                    work.writes.append(passage)
+            wanted = work.kept.keys() | {passage.chunk_id for passage in work.writes}
+            work.stale = (receipt.held.keys() | receipt.pending) - wanted
+            works.append(work)
+        return works
+
+    # -- what the target has lost
+
+    def _check_not_lost(self, states: Mapping[PageKey, State]) -> None:
+        """Refuse to go on where a target is empty that was written to."""
+        self._check_known()
+        by_publication: dict[str, list[PageKey]] = {}
+        for key, state in states.items():
+            if state.held and state.state:
+                by_publication.setdefault(key.publication, []).append(key)
+        for publication, keys in by_publication.items():
+            if isinstance(self._target, Listing):
+                lost = not list(islice(self._target.list_ids(publication), 1))
+            elif isinstance(self._target, Lookup):
+                receipts = self._receipts.read(keys[:_SAMPLE]).values()
+                sample = [next(iter(receipt.held)) for receipt in receipts]
+                lost = bool(sample) and not self._target.find_ids(sample)
+            else:
+                lost = False
+            if lost:
+                raise SyncError(
+                    f"the target holds nothing of {publication}, and by its receipts it should."
+                    " Rebuild it"
+                )
+
+    def _check_known(self) -> None:
+        """Refuse to go on where a target was written to, and there is no receipt of it."""
+        if not isinstance(self._target, Listing):
+            return
+        known = {key.publication for key in self._receipts.read_states(_all(self._scope))}
+        for publication in self._scope.keys() - known:
+            if list(islice(self._target.list_ids(publication), 1)):
+                raise SyncError(
+                    f"the target holds records of {publication}, and there is no receipt of them."
+                    " Name the receipts that belong to it, or rebuild it"
+                )
+
+    def _list_ghosts(self, held: int) -> tuple[int, list[str]]:
+        """Give how many records a target really holds, and those that no receipt knows."""
+        if not isinstance(self._target, Listing):
+            return held, []
+        there = {each for name in self._scope for each in self._target.list_ids(name)}
+        held = len(there)
+        for receipt in self._receipts.iter_all(self._scope):
+            there -= receipt.held.keys() | receipt.pending
+        for page in self._manifest.pages if there else ():
+            there.difference_update(passage.chunk_id for passage in self._manifest.read(page))
+        return held, sorted(there)
+
+    # -- the work
+
+    def execute(self, progress: Callable[[int], None] | None = None) -> None:
+        """Do what is planned. ``progress`` is told how many records more are done.
+
+        Raises SyncError where the model or the target fails. All that was done by then is
+        known to the next sync.
+        """
+        told = progress or (lambda _: None)
+        for pages in _batches(self.plan.pages, _BATCH):
+            self._write(self._compare(pages), told)
+        for keys in _chunks(self.plan.gone, _BATCH):
+            receipts = self._receipts.read(keys)
+            for receipt in receipts.values():
+                receipt.pending |= receipt.held.keys()
+                receipt.held, receipt.state = {}, ""
+            self._receipts.write(receipts.values())
+        self._delete(told)
+
+    def _write(self, works: Sequence[_Work], progress: Callable[[int], None]) -> None:
+        """Write what is new on some pages, and note what is to be deleted there."""
+        writes = [passage for work in works for passage in work.writes]
+        vectors = self._embed(writes)
+        # What is about to be written is not known to be there until it is.
+        for work in works:
+            receipt = work.receipt
+            receipt.pending = work.stale | {passage.chunk_id for passage in work.writes}
+            receipt.held = dict(work.kept)
+            receipt.state, receipt.embedding = "", self._embedder.fingerprint
+        self._receipts.write(work.receipt for work in works if work.writes)
+        for some in _chunks(writes, _BATCH):
+            items = [
+                Item(
+                    passage.chunk_id,
+                    vectors[self._embedder.prepare(passage)[0]],
+                    passage.text,
+                    make_metadata(passage),
+                )
+                for passage in some
+            ]
+            with _told("the target failed to write"):
+                self._target.upsert(items)
+            self._settle(some, works)
+            progress(len(items))
+        for work in works:
+            receipt, header = work.receipt, self._manifest.headers[work.page.publication]
+            receipt.state, receipt.policy = self._state(work.page), header.policy
+        self._receipts.write(work.receipt for work in works)
+
+    def _settle(self, written: Sequence[Passage], works: Sequence[_Work]) -> None:
+        """Note that some passages are there now."""
+        receipts = {work.receipt.key: work.receipt for work in works}
+        changed: dict[PageKey, Receipt] = {}
+        for passage in written:
+            key = PageKey(passage.publication, passage.lang, passage.page_id)
+            receipt = changed[key] = receipts[key]
+            receipt.held[passage.chunk_id] = passage.record_digest
+            receipt.pending.discard(passage.chunk_id)
+        self._receipts.write(changed.values())
+
+    def _embed(self, passages: Sequence[Passage]) -> dict[bytes, list[float]]:
+        """Give the vector of each text, by its digest; unknown ones are asked for and kept."""
+        prepared = dict(map(self._embedder.prepare, passages))
+        vectors = self._vectors.read(prepared)
+        size = self._vectors.size()
+        missing = [digest for digest in prepared if digest not in vectors]
+        for digests in _chunks(missing, self._embedder.batch_size):
+            texts = [prepared[digest] for digest in digests]
+            with _told(f"the model {self._embedder.model} failed"):
+                made = [list(map(float, vector)) for vector in self._embedder.embed(texts)]
+            size = _check_vectors(made, len(texts), size, self._embedder.model)
+            self._vectors.write(dict(zip(digests, made, strict=True)))
+            # As they are in the cache, so that the same vector is written every time.
+            vectors |= self._vectors.read(digests)
+        return vectors
+
+    def _delete(self, progress: Callable[[int], None]) -> None:
+        """Delete what is pending, and then forget it."""
+        states = self._receipts.read_states(self._scope)
+        unsettled = [key for key, state in states.items() if not state.state]
+        for keys in _chunks(unsettled, _BATCH):
+            receipts = self._receipts.read(keys)
+            stale = [chunk_id for receipt in receipts.values() for chunk_id in receipt.pending]
+            self._delete_ids(stale, progress)
+            for receipt in receipts.values():
+                receipt.pending.clear()
+            self._receipts.write(receipts.values())
+        self._delete_ids(self.plan.ghosts, progress)
+
+    def _delete_ids(self, chunk_ids: Sequence[str], progress: Callable[[int], None]) -> None:
+        for some in _chunks(chunk_ids, _BATCH):
+            with _told("the target failed to delete"):
+                self._target.delete(some)
+            progress(len(some))
+
+
+@dataclass
+class _Work:
+    """What is to be done to one page.
+
+    ``writes`` are written, ``kept`` ids are there as they should be, ``stale`` ones are to go.
+    """
+
+    page: PagePlace
+    receipt: Receipt
+    writes: list[Passage] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+
+
+class _told:  # noqa: N801 (used like a function)
+    """Turns any failure of foreign code into one that says what to do."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(value, SyncError) or not isinstance(value, Exception):
+            return
+        shown = f"{type(value).__name__}: {value}"
+        raise SyncError(f"{self.what}: {shown}. Run the sync again to go on") from value
+
+
+def _refuse(manifest: Manifest) -> None:
+    """Refuse manifests by which nothing may be deleted."""
+    for name, header in manifest.headers.items():
+        whole = header.partitions == PARTITIONS
+        if whole and all(page.publication != name for page in manifest.pages):
+            raise SyncError(f"the manifest of {name} has no passages: nothing is done by it")
+        if header.preview:
+            raise SyncError(f"the manifest of {name} was written by a preview. Build the site")
+        if header.complete is None:
+            raise SyncError(
+                f"nothing tells whether the manifest of {name} is complete: passages.jsonl does"
+                " not say so. Give passages.json, or keep it beside the other file"
+            )
+        if not header.complete:
+            raise SyncError(f"the manifest of {name} is not complete. Build the whole site")
+    if not manifest.headers:
+        raise SyncError("the manifest has no passages: nothing is done by it")
+
+
+def _check_vectors(
+    vectors: Sequence[Sequence[float]], count: int, size: int | None, model: str
+) -> int:
+    """Give the size of vectors; raise SyncError for those that no store should get."""
+    if len(vectors) != count:
+        raise SyncError(f"the model {model} gave {len(vectors)} vectors for {count} texts")
+    for vector in vectors:
+        size = size or len(vector)
+        if not vector:
+            raise SyncError(f"the model {model} gave an empty vector")
+        if len(vector) != size:
+            raise SyncError(
+                f"the model {model} gave a vector of {len(vector)} numbers, and others of {size}."
+                " A model that changes needs another name"
+            )
+        # The bound is that of the 32 bits in which numbers are kept.
+        if not all(isfinite(number) and abs(number) < 3.4e38 for number in vector):
+            raise SyncError(f"the model {model} gave a vector with numbers that are none (NaN)")
+    assert size is not None
+    return size
+
+
+def _all(scope: Mapping[str, frozenset[int]]) -> dict[str, frozenset[int]]:
+    return dict.fromkeys(scope, PARTITIONS)
+
+
+def _key(page: PagePlace) -> PageKey:
+    return PageKey(page.publication, page.lang, page.page_id)
+
+
+def _batches(pages: Sequence[PagePlace], size: int) -> Iterator[list[PagePlace]]:
+    """Divide pages so that each batch has about so many passages."""
+    batch: list[PagePlace] = []
+    count = 0
+    for page in pages:
+        batch.append(page)
+        count += page.passages
+        if count >= size:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch
+
+
+def _chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
