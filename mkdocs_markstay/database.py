@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterator
 
-    from sqlalchemy.engine import URL, Engine
+    from sqlalchemy import MetaData
+    from sqlalchemy.engine import URL, Connection, Engine
 
 _PAUSE = 0.2
 
@@ -53,6 +54,31 @@ class Database:
         except (SQLAlchemyError, OSError, ImportError) as error:
             raise SyncError(f"{place} cannot be opened: {error}") from error
 
+    def create(self, tables: MetaData) -> None:
+        """Make tables that are not there yet."""
+        with self._errors():
+            tables.create_all(self.engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection to read with."""
+        with self._errors(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection to write with: all that is written, or nothing."""
+        with self._errors(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            shown = self.engine.url.render_as_string(hide_password=True)
+            raise SyncError(f"the receipts in {shown} cannot be used: {error}") from error
+
     def close(self) -> None:
         """Give its connections back."""
         self.engine.dispose()
@@ -82,7 +108,7 @@ class Database:
             "select bool_and(pg_try_advisory_lock(key)) from unnest(cast(:keys as bigint[])) key"
         )
         end = time.monotonic() + self.wait
-        with self.engine.connect() as connection:
+        with self.reading() as connection:
             while not connection.execute(take, {"keys": keys}).scalar():
                 connection.execute(text("select pg_advisory_unlock_all()"))
                 if time.monotonic() >= end:

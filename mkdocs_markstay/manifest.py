@@ -138,9 +138,9 @@ class Manifest:
     with passages, in their order; ``count`` is the number of all passages.
     """
 
-    def __init__(self, sources: Sequence[Source], stack: ExitStack) -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._stack = stack
+        self._stack = ExitStack()
         self.headers: dict[str, Header] = {}
         self.pages: list[PagePlace] = []
         self.count = 0
@@ -158,7 +158,9 @@ class Manifest:
             sources = [source for path in paths for source in _open(Path(path), stack)]
             if not sources:
                 raise ManifestError("there is no manifest to read")
-            return cls(sources, stack.pop_all())
+            found = cls(sources)
+            found._stack = stack.pop_all()
+            return found
 
     def __enter__(self) -> Self:
         return self

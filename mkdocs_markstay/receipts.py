@@ -96,7 +96,7 @@ class Receipts:
     def __init__(self, database: Database, namespace: str) -> None:
         self.database = database
         self.namespace = namespace
-        _METADATA.create_all(database.engine)
+        database.create(_METADATA)
 
     def read_states(self, scope: Mapping[str, Collection[int]]) -> dict[PageKey, State]:
         """Give the states of all pages in some partitions of some publications.
@@ -108,7 +108,7 @@ class Receipts:
         query = select(*columns, _ROW.state, _ROW.count, _ROW.pending != "").where(
             _ROW.namespace == self.namespace, _ROW.publication.in_(list(scope))
         )
-        with self.database.engine.connect() as connection:
+        with self.database.reading() as connection:
             for publication, lang, page_id, partition, state, count, pending in connection.execute(
                 query
             ):
@@ -124,7 +124,7 @@ class Receipts:
         groups: dict[tuple[str, str], list[str]] = defaultdict(list)
         for key in keys:
             groups[key.publication, key.lang].append(key.page_id)
-        with self.database.engine.connect() as connection:
+        with self.database.reading() as connection:
             for (publication, lang), page_ids in groups.items():
                 for start in range(0, len(page_ids), _AT_ONCE):
                     query = select(
@@ -161,7 +161,7 @@ class Receipts:
             for each in written
         ]
         rows = [self._row(each) for each in written if each.held or each.pending]
-        with self.database.engine.begin() as connection:
+        with self.database.writing() as connection:
             if keys:
                 connection.execute(_DELETE, keys)
             if rows:

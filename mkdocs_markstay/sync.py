@@ -485,12 +485,15 @@ class Sync:
         states = self._receipts.read_states(self._scope)
         unsettled = [key for key, state in states.items() if not state.state]
         for keys in _chunks(unsettled, _BATCH):
-            receipts = self._receipts.read(keys)
-            stale = [chunk_id for receipt in receipts.values() for chunk_id in receipt.pending]
-            self._delete_ids(stale, progress)
-            for receipt in receipts.values():
-                receipt.pending.clear()
-            self._receipts.write(receipts.values())
+            receipts = self._receipts.read(keys).values()
+            stale = [(each, receipt) for receipt in receipts for each in sorted(receipt.pending)]
+            for some in _chunks(stale, _BATCH):
+                self._delete_ids([chunk_id for chunk_id, _ in some], progress)
+                changed = {}
+                for chunk_id, receipt in some:
+                    receipt.pending.discard(chunk_id)
+                    changed[receipt.key] = receipt
+                self._receipts.write(changed.values())
         self._delete_ids(self.plan.ghosts, progress)
 
     def _delete_ids(self, chunk_ids: Sequence[str], progress: Callable[[int], None]) -> None:

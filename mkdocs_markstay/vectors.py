@@ -35,15 +35,15 @@ class VectorCache:
     """
 
     def __init__(self, database: Database, model: str) -> None:
-        self._engine = database.engine
+        self._database = database
         self._model = model
-        _METADATA.create_all(database.engine)
+        database.create(_METADATA)
 
     def find(self, digests: Iterable[bytes]) -> set[bytes]:
         """Say which of these are known."""
         query = select(_ROW.digest).where(_ROW.model == self._model)
         found: set[bytes] = set()
-        with self._engine.connect() as connection:
+        with self._database.reading() as connection:
             for some in _batches(digests):
                 found.update(connection.execute(query.where(_ROW.digest.in_(some))).scalars())
         return {bytes(each) for each in found}
@@ -52,7 +52,7 @@ class VectorCache:
         """Give the vectors of those that are known."""
         query = select(_ROW.digest, _ROW.vector).where(_ROW.model == self._model)
         found = {}
-        with self._engine.connect() as connection:
+        with self._database.reading() as connection:
             for some in _batches(digests):
                 for digest, vector in connection.execute(query.where(_ROW.digest.in_(some))):
                     found[bytes(digest)] = array("f", bytes(vector)).tolist()
@@ -61,13 +61,13 @@ class VectorCache:
     def size(self) -> int | None:
         """Tell how many numbers the vectors have, None if there is no vector yet."""
         query = select(_ROW.vector).where(_ROW.model == self._model).limit(1)
-        with self._engine.connect() as connection:
+        with self._database.reading() as connection:
             vector = connection.execute(query).scalar()
         return None if vector is None else len(vector) // 4
 
     def write(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
         """Keep vectors. Those that are known stay as they are: two writers may have asked."""
-        with self._engine.begin() as connection:
+        with self._database.writing() as connection:
             new = {**vectors}
             for some in _batches(vectors):
                 query = select(_ROW.digest).where(_ROW.model == self._model, _ROW.digest.in_(some))
@@ -79,7 +79,7 @@ class VectorCache:
             ]
             if rows:
                 statement = insert(_TABLE)
-                if self._engine.dialect.name == "postgresql":
+                if self._database.engine.dialect.name == "postgresql":
                     from sqlalchemy.dialects.postgresql import insert as insert_into  # noqa: PLC0415
 
                     statement = insert_into(_TABLE).on_conflict_do_nothing()
