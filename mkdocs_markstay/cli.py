@@ -16,6 +16,7 @@ import click
 from mkdocs_markstay import __version__
 from mkdocs_markstay.cli_diff import diff
 from mkdocs_markstay.cli_register import lock, move, rename, resolve, restore, retire
+from mkdocs_markstay.cli_sync import sync
 from mkdocs_markstay.cli_tools import (
     config_option,
     count,
@@ -449,5 +450,5 @@ def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
     raise SystemExit(any(found.level in failing for found in findings))
 
 
-for _command in (diff, lock, move, rename, resolve, restore, retire):
+for _command in (diff, lock, move, rename, resolve, restore, retire, sync):
     main.add_command(_command)

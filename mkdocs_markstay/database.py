@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from mkdocs_markstay.sync_errors import SyncError
 
@@ -128,8 +127,8 @@ _BUSY = "another sync is writing here. Wait until it has ended, and run this one
 def _create(url: URL, wait: float) -> Engine:
     if url.get_backend_name() == "sqlite":
         return create_engine(url, connect_args={"timeout": wait})
-    # A lock belongs to a connection, so none is used again.
-    return create_engine(url, poolclass=NullPool)
+    # While a model is at work for long, a server may have closed what is not used.
+    return create_engine(url, pool_pre_ping=True)
 
 
 def _lock_key(namespace: str, partition: int) -> int:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from mkdocs_markstay.identity import STAY_PREFIX
+from mkdocs_markstay.manifest_shapes import JSON_NAME
 from mkdocs_markstay.records import FRAGMENT
+from mkdocs_markstay.whole_manifest import read_manifest
 
 if TYPE_CHECKING:
+    import os
+
     from mkdocs_markstay.records import Record
     from mkdocs_markstay.whole_manifest import PageRecords, WholeManifest
 
@@ -158,6 +163,16 @@ class Resolver:
         """Name what is, or was, at a path of the site."""
         page_ids = self._pages.get(_normalize(path), ())
         return [f"{page_id}#{fragment}" if fragment else page_id for page_id in page_ids]
+
+
+def resolve(manifest: str | os.PathLike[str], cited: str) -> Resolved:
+    """Find where a citation leads today: a referent or a URL that somebody kept.
+
+    ``manifest`` is ``passages.json`` or its folder. Raises ManifestError if it cannot be read.
+    To look up many citations, make one `Resolver`.
+    """
+    path = Path(manifest)
+    return Resolver(read_manifest(path / JSON_NAME if path.is_dir() else path)).resolve(cited)
 
 
 def _normalize(url: str) -> str:

@@ -541,3 +541,9 @@ def test_any_sequence_of_sites(tmp_path_factory: pytest.TempPathFactory, sites: 
         assert counts.deleted == len(held - target.items.keys())
         assert counts.skipped + counts.rewritten + counts.added == len(target.items)
     assert len(model.texts) == len(set(model.texts))
+
+
+def test_a_very_long_text(tmp_path: Path, target: MemoryTarget, receipts: Path) -> None:
+    path = write_manifest(tmp_path, {"a": {"": ["long " * 2_000_000, "Short."]}}, max_chars=10**8)
+    assert sync(path, target, Model().embedder(), receipts) == Counts(added=2, embedded=2)
+    check_held(hold_memory(target), path)
