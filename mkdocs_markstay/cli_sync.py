@@ -137,7 +137,8 @@ def sync(
             if dry_run:
                 click.echo("nothing was done: --dry-run", err=True)
                 return
-            run.check_deletions(1.0 if force else max_delete / 100)
+            if not force:
+                run.check_deletions(max_delete / 100)
             start = time.monotonic()
             with _progress(run.plan.steps) as progress:
                 run.execute(progress.update)

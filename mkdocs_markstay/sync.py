@@ -158,7 +158,8 @@ def sync(
             Sync(manifest, target, embedder, receipts, namespace=namespace, rebuild=rebuild)
         )
         if not dry_run:
-            run.check_deletions(1.0 if force else max_delete)
+            if not force:
+                run.check_deletions(max_delete)
             run.execute()
         return run.plan.counts
 
@@ -395,11 +396,11 @@ class Sync:
                 )
 
     def _list_ghosts(self, held: int) -> tuple[int, list[str]]:
-        """Give how many records a target really holds, and those that no receipt knows."""
+        """Give how many records a target may hold, and those that no receipt knows."""
         if not isinstance(self._target, Listing):
             return held, []
         there = {each for name in self._scope for each in self._target.list_ids(name)}
-        held = len(there)
+        held = max(held, len(there))
         for receipt in self._receipts.iter_all(self._scope):
             there -= receipt.held.keys() | receipt.pending
         for page in self._manifest.pages if there else ():

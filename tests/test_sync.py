@@ -547,3 +547,14 @@ def test_a_very_long_text(tmp_path: Path, target: MemoryTarget, receipts: Path) 
     path = write_manifest(tmp_path, {"a": {"": ["long " * 2_000_000, "Short."]}}, max_chars=10**8)
     assert sync(path, target, Model().embedder(), receipts) == Counts(added=2, embedded=2)
     check_held(hold_memory(target), path)
+
+
+def test_force_rebuilds_what_has_lost_nearly_all(
+    tmp_path: Path, manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    sync(manifest, target, Model().embedder(), receipts)
+    for chunk_id in list(target.items)[1:]:
+        del target.items[chunk_id]
+    other = write_manifest(tmp_path / "other", {"new": {"": ["New."]}})
+    sync(other, target, Model().embedder(), receipts, rebuild=True, force=True)
+    check_held(hold_memory(target), other)
