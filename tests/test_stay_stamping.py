@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import stat
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from site_builder import Built, Site, build_site, run_markstay, working_in, write_site
 
 from mkdocs_markstay.plugin import inspect_site
 from mkdocs_markstay.stay_stamping import MINT, REPAIR, StayOptions, stamp_stays
-from mkdocs_markstay.verify import verify_site
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -465,44 +461,3 @@ def test_cannot_run(case: str, tmp_path: Path) -> None:
     ran = run_markstay(tmp_path, "stamp", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
-
-
-# -- a whole site
-
-
-CORPORA = Path(
-    os.environ.get("MARKSTAY_CORPORA") or Path(__file__).parents[2] / "shared" / "corpora"
-)
-
-
-@pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora are at hand")
-def test_fastapi(tmp_path: Path) -> None:
-    """Thousands of markers, each bound, and no page is another one."""
-    extensions = yaml.unsafe_load(
-        (Path(__file__).parents[1] / "benchmarks" / "fastapi.yml").read_bytes()
-    )["markdown_extensions"]
-    codes = ("malformed-id", "duplicate-id", "id-taken", "case-clash", "empty-id", "same-url")
-    plugin = {"levels": [], "findings": dict.fromkeys(codes, "ignore")}
-    shutil.copytree(CORPORA / "fastapi/docs/en/docs", tmp_path / "docs")
-    for path in (tmp_path / "docs", *(tmp_path / "docs").rglob("*")):
-        path.chmod(path.stat().st_mode | stat.S_IWUSR)
-    write_site(tmp_path, Site({}, (), plugin))
-    config = yaml.safe_load((tmp_path / "mkdocs.yml").read_bytes())
-    config["markdown_extensions"] = extensions
-    (tmp_path / "mkdocs.yml").write_text(yaml.dump(config, sort_keys=False), encoding="utf-8")
-    before = pages(build_site(tmp_path))
-
-    ran = stamp(tmp_path, "--write")
-    written = set()
-    for path in tmp_path.glob("docs/**/*.md"):
-        written.update(re.findall(rb"^<!-- stay:(\w{8}) hash=", path.read_bytes(), re.MULTILINE))
-    assert len(written) > 5000
-    assert ran.err.startswith(f"{len(written)} markers in ")
-    assert (ran.findings, ran.code) == ([], 0)
-    assert "0 markers in 0 files to write" in stamp(tmp_path).err
-
-    built = build_site(tmp_path)
-    assert pages(built) == before
-    bound = {each.encode() for each in ids_of(built)}
-    assert len(written & bound) >= 0.97 * len(written)
-    assert verify_site(tmp_path / "site") == []

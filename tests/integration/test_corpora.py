@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.outlines import OutlineHeading
 
 CORPORA = Path(
-    os.environ.get("MARKSTAY_CORPORA") or Path(__file__).parents[2] / "shared" / "corpora"
+    os.environ.get("MARKSTAY_CORPORA") or Path(__file__).parents[3] / "shared" / "corpora"
 )
 pytestmark = pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora are at hand")
 
