@@ -175,7 +175,7 @@ def _load(name: str) -> Callable[[list[str]], Sequence[Sequence[float]]]:
 def _progress(steps: int) -> Any:
     """Show how far a sync is, and how long it will take, to a person at a terminal."""
     return click.progressbar(
-        length=steps, label="writing", file=sys.stderr, show_eta=True, show_pos=True
+        length=steps, label="writing", file=sys.stderr, hidden=not sys.stderr.isatty()
     )
 
 

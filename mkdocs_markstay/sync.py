@@ -192,7 +192,7 @@ def check(
                 }
                 known = wanted.union(*(pending for _, pending in held))
                 if isinstance(target, Listing):
-                    there = set(target.list_ids(publication))
+                    there = set(_list_ids(target, publication))
                     ghosts += sorted(there - known)
                 elif isinstance(target, Lookup):
                     there = _find(target, sorted(wanted))
@@ -202,11 +202,20 @@ def check(
         return Differences(missing, ghosts, listed)
 
 
+def _list_ids(target: Listing, publication: str, most: int | None = None) -> list[str]:
+    with _told(_SILENT):
+        return list(islice(target.list_ids(publication), most))
+
+
 def _find(target: Lookup, chunk_ids: list[str]) -> set[str]:
     there: set[str] = set()
     for start in range(0, len(chunk_ids), _BATCH):
-        there.update(target.find_ids(chunk_ids[start : start + _BATCH]))
+        with _told(_SILENT):
+            there.update(target.find_ids(chunk_ids[start : start + _BATCH]))
     return there
+
+
+_SILENT = "the target failed to say what it holds"
 
 
 class Sync:
@@ -368,11 +377,11 @@ class Sync:
                 by_publication.setdefault(key.publication, []).append(key)
         for publication, keys in by_publication.items():
             if isinstance(self._target, Listing):
-                lost = not list(islice(self._target.list_ids(publication), 1))
+                lost = not _list_ids(self._target, publication, 1)
             elif isinstance(self._target, Lookup):
                 receipts = self._receipts.read(keys[:_SAMPLE]).values()
                 sample = [next(iter(receipt.held)) for receipt in receipts]
-                lost = bool(sample) and not self._target.find_ids(sample)
+                lost = bool(sample) and not _find(self._target, sample)
             else:
                 lost = False
             if lost:
@@ -389,7 +398,7 @@ class Sync:
             # Another worker may have begun with another part.
             if self._receipts.read_states({publication: PARTITIONS}):
                 continue
-            if list(islice(self._target.list_ids(publication), 1)):
+            if _list_ids(self._target, publication, 1):
                 raise SyncError(
                     f"the target holds records of {publication}, and there is no receipt of them."
                     " Name the receipts that belong to it, or rebuild it"
@@ -399,7 +408,7 @@ class Sync:
         """Give how many records a target may hold, and those that no receipt knows."""
         if not isinstance(self._target, Listing):
             return held, []
-        there = {each for name in self._scope for each in self._target.list_ids(name)}
+        there = {each for name in self._scope for each in _list_ids(self._target, name)}
         held = max(held, len(there))
         for receipt in self._receipts.iter_all(self._scope):
             there -= receipt.held.keys() | receipt.pending

@@ -467,6 +467,22 @@ def test_a_target_that_finds_ids_notices_losses(manifest: Path, receipts: Path) 
     check_held(hold_memory(target.inner), manifest)
 
 
+class Unreachable(MemoryTarget):
+    """A target that cannot be asked."""
+
+    def list_ids(self, publication: str) -> list[str]:
+        raise OSError(publication)
+
+
+def test_a_target_that_cannot_be_asked(manifest: Path, receipts: Path) -> None:
+    target = Unreachable()
+    for rebuild in (False, True):
+        with pytest.raises(SyncError, match="failed to say what it holds: OSError: p"):
+            sync(manifest, target, Model().embedder(), receipts, rebuild=rebuild)
+    with pytest.raises(SyncError, match="failed to say what it holds: OSError: p"):
+        check(target, ["p"], receipts)
+
+
 # -- two writers
 
 

@@ -1,13 +1,17 @@
-"""A PostgreSQL for the tests, with pgvector: it listens on no port, and is gone with them."""
+"""What the tests write to. PostgreSQL has pgvector, listens on no port, and is gone with them."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
+import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
+from store_cases import LIBRARIES, Opener, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +34,10 @@ def pytest_configure() -> None:
 def _server() -> Iterator[str]:
     if not os.environ.get(ALL):
         pytest.importorskip("pgserver")
-    import pgserver
+    with warnings.catch_warnings():
+        # What it imports misses a variable of the environment.
+        warnings.simplefilter("ignore")
+        import pgserver
 
     # The path of a socket may not be long.
     folder = Path(f"/tmp/markstay-{uuid.uuid4().hex[:8]}")  # noqa: S108
@@ -46,6 +53,9 @@ def postgres(_server: str) -> Iterator[str]:
 
     name = f"test_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(_server, autocommit=True) as connection:
+        # What it writes need not outlive the computer.
+        connection.execute("alter system set fsync = off")
+        connection.execute("select pg_reload_conf()")
         connection.execute(f"create database {name}")
     url = _server.replace("/postgres?", f"/{name}?")
     with psycopg.connect(url, autocommit=True) as connection:
@@ -53,3 +63,25 @@ def postgres(_server: str) -> Iterator[str]:
     yield url
     with psycopg.connect(_server, autocommit=True) as connection:
         connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def ram(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, if there is room: waiting for a disk takes most of the time."""
+    memory = Path("/dev/shm")  # noqa: S108
+    if not memory.is_dir() or shutil.disk_usage(memory).free < 1 << 30:
+        yield tmp_path
+        return
+    with TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=LIBRARIES)
+def opener(request: pytest.FixtureRequest, ram: Path) -> Iterator[Opener]:
+    """Each of the plain vector stores, empty."""
+    kind: str = request.param
+    require(kind)
+    place = request.getfixturevalue("postgres") if kind == "pgvector" else ram / "store"
+    opener = Opener(f"{kind}:{place}")
+    yield opener
+    opener.close()

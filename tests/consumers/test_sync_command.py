@@ -66,11 +66,11 @@ def test_a_plan_and_a_summary(run: Any) -> None:
     code, out, err = run("site", "--dry-run")
     plan = (
         "site -> lancedb:./index\n"
-        "  embed     8  by my_model:embed\n"
-        "  add      11  3 with a vector that is known\n"
-        "  rewrite   0  other titles, addresses and the like, or another model\n"
-        "  skip      0  as they should be\n"
-        "  delete    0  of 0 in the target\n"
+        "  embed    8  by my_model:embed\n"
+        "  add     11  3 with a vector that is known\n"
+        "  rewrite  0  other titles, addresses and the like, or another model\n"
+        "  skip     0  as they should be\n"
+        "  delete   0  of 0 in the target\n"
     )
     assert (code, out, err) == (0, plan, "nothing was done: --dry-run\n")
     assert asked() == []
@@ -174,7 +174,7 @@ def test_namespaces_are_apart(run: Any) -> None:
     run("site")
     write_manifest(Path("site"), {"faq": {"why": ["Because."]}})
     code, out, _ = run("site", "--namespace", "v2")
-    assert (code, "add      1" in out) == (0, True)
+    assert (code, "add     1" in out) == (0, True)
     assert run("site", "--namespace", "v2", "--check", embedder=None)[0] == 0
 
 
