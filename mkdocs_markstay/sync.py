@@ -239,7 +239,7 @@ class Sync:
         self._embedder = embedder
         self._rebuild = rebuild
         self._scope = {name: header.partitions for name, header in manifest.headers.items()}
-        _refuse(manifest)
+        refuse(manifest)
         if rebuild and any(each != PARTITIONS for each in self._scope.values()):
             raise SyncError("only a whole site can be rebuilt, not one part of it")
         self._stack = ExitStack()
@@ -376,12 +376,13 @@ class Sync:
             if state.held and state.state:
                 by_publication.setdefault(key.publication, []).append(key)
         for publication, keys in by_publication.items():
-            if isinstance(self._target, Listing):
-                lost = not _list_ids(self._target, publication, 1)
-            elif isinstance(self._target, Lookup):
+            # A list may have to be read as a whole, so a look is better.
+            if isinstance(self._target, Lookup):
                 receipts = self._receipts.read(keys[:_SAMPLE]).values()
                 sample = [next(iter(receipt.held)) for receipt in receipts]
                 lost = bool(sample) and not _find(self._target, sample)
+            elif isinstance(self._target, Listing):
+                lost = not _list_ids(self._target, publication, 1)
             else:
                 lost = False
             if lost:
@@ -550,7 +551,7 @@ class _told:  # noqa: N801 (used like a function)
         raise SyncError(f"{self.what}: {shown}. Run the sync again to go on") from value
 
 
-def _refuse(manifest: Manifest) -> None:
+def refuse(manifest: Manifest) -> None:
     """Refuse manifests by which nothing may be deleted."""
     for name, header in manifest.headers.items():
         whole = header.partitions == PARTITIONS

@@ -33,7 +33,7 @@ from mkdocs_markstay.sync import Counts, Embedder, Sync, SyncError, check, sync
 from mkdocs_markstay.vectors import VectorCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from mkdocs_markstay.targets import Item
@@ -574,3 +574,28 @@ def test_force_rebuilds_what_has_lost_nearly_all(
     other = write_manifest(tmp_path / "other", {"new": {"": ["New."]}})
     sync(other, target, Model().embedder(), receipts, rebuild=True, force=True)
     check_held(hold_memory(target), other)
+
+
+class LookedUp(MemoryTarget):
+    """A target that can be looked into, and is slow to list."""
+
+    listed = 0
+
+    def find_ids(self, chunk_ids: Sequence[str]) -> Collection[str]:
+        return self.items.keys() & set(chunk_ids)
+
+    def list_ids(self, publication: str) -> Iterable[str]:
+        self.listed += 1
+        return super().list_ids(publication)
+
+
+def test_a_target_is_looked_into_rather_than_listed(tmp_path: Path) -> None:
+    path, target, model = write_manifest(tmp_path, SITE), LookedUp(), Model()
+    receipts = tmp_path / "receipts.sqlite"
+    sync(path, target, model.embedder(), receipts)
+    assert target.listed == 1
+    assert sync(path, target, model.embedder(), receipts) == Counts(skipped=11)
+    assert target.listed == 1
+    target.items.clear()
+    with pytest.raises(SyncError, match="by its receipts it should"):
+        sync(path, target, model.embedder(), receipts)
