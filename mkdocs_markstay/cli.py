@@ -15,6 +15,7 @@ import click
 
 from mkdocs_markstay import __version__
 from mkdocs_markstay.cli_diff import diff
+from mkdocs_markstay.cli_export import export
 from mkdocs_markstay.cli_register import lock, move, rename, resolve, restore, retire
 from mkdocs_markstay.cli_sync import sync
 from mkdocs_markstay.cli_tools import (
@@ -450,5 +451,5 @@ def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
     raise SystemExit(any(found.level in failing for found in findings))
 
 
-for _command in (diff, lock, move, rename, resolve, restore, retire, sync):
+for _command in (diff, export, lock, move, rename, resolve, restore, retire, sync):
     main.add_command(_command)

@@ -1,22 +1,23 @@
 """Manifests to read, record by record: ``passages.json``, ``passages.jsonl`` and Parquet.
 
 A manifest is checked as a whole when it is opened, so nobody gets a part of a damaged one. Kept
-in memory are the places of its pages and the chunk ids, not the texts.
+in memory are the places of its pages, and for that check parts of chunk ids, not the texts.
 """
 
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from uuid import UUID
 
+from mkdocs_markstay.chunk_ids import ChunkIdSet, is_alike, is_chunk_id
 from mkdocs_markstay.manifest_files import LINES, open_manifest
 from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, PARQUET_NAME, ManifestError
 from mkdocs_markstay.manifest_stream import PageRows, Rows
+from mkdocs_markstay.manifest_values import Header, PagePlace, Passage
 from mkdocs_markstay.partitions import DATASET_NAME, PARTITIONS, partition_of
 from mkdocs_markstay.records import Publication, Record, flatten
 
@@ -31,80 +32,6 @@ if TYPE_CHECKING:
     from mkdocs_markstay.manifest_files import ManifestFile
 
 __all__ = ["Manifest", "ManifestError", "PagePlace", "Passage"]
-
-
-class Passage(NamedTuple):
-    """A passage with all that is known of it: the fields are those of ``passages.jsonl``.
-
-    See ``docs/manifest.md``. ``blocks`` have the keys `stay`, `digest`, `body_hash`, `referent`.
-    """
-
-    chunk_id: str
-    referent: str
-    position: int
-    text: str
-    text_digest: str
-    record_digest: str
-    kinds: tuple[str, ...]
-    title: str
-    path: tuple[str, ...]
-    level: int
-    url: str
-    section_id: str
-    generated: bool
-    page_id: str
-    page_title: str
-    page_url: str
-    lang: str
-    source: str
-    line: int
-    publication: str
-    version: str
-    blocks: tuple[Mapping[str, str], ...]
-    stay_key: str
-
-    @classmethod
-    def from_record(cls, row: Mapping[str, Any]) -> Passage:
-        """Read a record of ``passages.jsonl``."""
-        values = list(_values(row))
-        for number in _LISTS:
-            values[number] = tuple(values[number])
-        return cls._make(values)
-
-
-_values = itemgetter(*Passage._fields)
-_LISTS = [Passage._fields.index(name) for name in ("kinds", "path", "blocks")]
-
-
-class PagePlace(NamedTuple):
-    """A page that has passages. ``digest`` is over their chunk ids and record digests.
-
-    ``passages`` is their number. The rest is for `Manifest.read`.
-    """
-
-    publication: str
-    lang: str
-    page_id: str
-    digest: str
-    passages: int
-    source: int
-    place: tuple[int, int]
-
-
-class Header(NamedTuple):
-    """What is known of a site. Of ``passages.jsonl`` alone only the publication is.
-
-    ``complete`` and ``preview`` are None if nothing tells. ``policy`` is its digest, ``digest``
-    that of all passages. ``partitions`` are those of the site that are in the file.
-    """
-
-    publication: str
-    policy: str = ""
-    digest: str = ""
-    complete: bool | None = None
-    preview: bool | None = None
-    partitions: frozenset[int] = PARTITIONS
-    dataset: str = ""
 
 
 class Source(Protocol):
@@ -188,22 +115,24 @@ class Manifest:
 
     def _check(self) -> None:
         owners: dict[str, str] = {}
-        chunk_ids: set[bytes] = set()
+        chunk_ids = ChunkIdSet()
         for number, source in enumerate(self._sources):
             for header in source.headers:
                 self._add_header(header, source.name, owners)
             checked = _check_source(number, source, chunk_ids)
-            for name in dict.fromkeys(page.publication for page in checked.pages):
+            for name in checked.digests:
                 if all(name != header.publication for header in source.headers):
                     self._add_header(Header(name), source.name, owners)
             self.pages += checked.pages
             self.count += checked.total
-            expected = [header.digest for header in source.headers if header.digest]
-            if expected and expected != [checked.digest]:
+            expected = {each.publication: each.digest for each in source.headers if each.digest}
+            if expected and expected != {**dict.fromkeys(expected, _EMPTY), **checked.digests}:
                 raise ManifestError(
                     f"{source.name} is damaged: its passages are not those that its digest is"
                     " over. Build the site again"
                 )
+        if alike := chunk_ids.find_alike():
+            _check_alike(self._sources, alike)
 
     def _add_header(self, header: Header, name: str, owners: dict[str, str]) -> None:
         """Add what a file says of a site. Only parts of one data set may share a site."""
@@ -218,7 +147,8 @@ class Manifest:
             if header.partitions & other.partitions:
                 raise ManifestError(f"{name} and {owners[header.publication]} are the same part")
             partitions = header.partitions | other.partitions
-            header = other._replace(partitions=partitions)
+            digest = header.dataset if partitions == PARTITIONS else ""
+            header = other._replace(digest=digest, partitions=partitions)
         owners.setdefault(header.publication, name)
         self.headers[header.publication] = header
 
@@ -226,13 +156,17 @@ class Manifest:
 class _Checked(NamedTuple):
     pages: list[PagePlace]
     total: int
-    digest: str
+    digests: dict[str, str]
 
 
-def _check_source(number: int, source: Source, chunk_ids: set[bytes]) -> _Checked:
+_EMPTY = f"sha256:{sha256().hexdigest()}"
+
+
+def _check_source(number: int, source: Source, chunk_ids: ChunkIdSet) -> _Checked:
     """Read all passages of a file once, and note where each page begins."""
     pages: list[PagePlace] = []
-    total, page_total = sha256(), sha256()
+    totals: dict[str, Any] = {}
+    total = page_total = sha256()
     count, first = 0, 0
     key: tuple[str, str, str] = ("", "", "")
     place = start = (0, 0)
@@ -254,7 +188,11 @@ def _check_source(number: int, source: Source, chunk_ids: set[bytes]) -> _Checke
         found = (row["publication"], row["page_id"], row["lang"])
         if found != key:
             end_page()
-            if found[0] == key[0] and found < key:
+            # The few publications and languages are kept once, not for each page.
+            found = (intern(found[0]), found[1], intern(found[2]))
+            if found[0] not in totals:
+                total = totals[found[0]] = sha256()
+            elif found < key or found[0] != key[0]:
                 raise ManifestError(
                     f"{source.name_place(place)}: the page {found[1]} is not in the order of a"
                     " manifest"
@@ -270,26 +208,35 @@ def _check_source(number: int, source: Source, chunk_ids: set[bytes]) -> _Checke
         total.update(line)
         count += 1
     end_page()
-    return _Checked(pages, count, f"sha256:{total.hexdigest()}")
+    return _Checked(
+        pages, count, {name: f"sha256:{each.hexdigest()}" for name, each in totals.items()}
+    )
 
 
-def _check_ids(row: Record, source: Source, place: tuple[int, int], chunk_ids: set[bytes]) -> None:
+def _check_ids(row: Record, source: Source, place: tuple[int, int], ids: ChunkIdSet) -> None:
     chunk_id, digest = row["chunk_id"], sha256(row["text"].encode()).hexdigest()
     if row["text_digest"] != f"sha256:{digest}":
         # Vectors are kept by it: of a wrong one nobody would ever hear again.
         raise ManifestError(
             f"{source.name_place(place)}: the text of {chunk_id} is not the one of its text_digest"
         )
-    try:
-        known = UUID(chunk_id)
-    except ValueError:
-        known = None
-    if known is None or str(known) != chunk_id:
+    if not is_chunk_id(chunk_id):
         raise ManifestError(f"{source.name_place(place)}: {chunk_id!r} is no chunk id")
-    before = len(chunk_ids)
-    chunk_ids.add(known.bytes)
-    if len(chunk_ids) == before:
-        raise ManifestError(f"{source.name_place(place)}: the chunk id {chunk_id} stands twice")
+    ids.add(chunk_id)
+
+
+def _check_alike(sources: Sequence[Source], alike: set[int]) -> None:
+    """Raise ManifestError for the first chunk id that stands twice; ``alike`` are parts of it."""
+    seen: set[str] = set()
+    for source in sources:
+        for place, row in source.scan():
+            chunk_id = row["chunk_id"]
+            if chunk_id in seen:
+                raise ManifestError(
+                    f"{source.name_place(place)}: the chunk id {chunk_id} stands twice"
+                )
+            if is_alike(chunk_id, alike):
+                seen.add(chunk_id)
 
 
 def _open(path: Path, stack: ExitStack) -> Iterator[Source]:
@@ -341,15 +288,7 @@ class _LineSource:
             with TemporaryDirectory() as folder:
                 header = open_manifest(str(other), "", Path(folder)).header
             assert header is not None
-        return [
-            Header(
-                header["publication"],
-                header["policy"]["digest"],
-                header["digest"],
-                header["complete"],
-                header["preview"],
-            )
-        ]
+        return [Header.from_facts(header)]
 
     def close(self) -> None:
         self._stack.close()

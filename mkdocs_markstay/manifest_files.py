@@ -173,7 +173,7 @@ def _open(path: Path, name: str, folder: Path) -> ManifestFile:
         found = _index(path)
         if found is not None:
             header, parts = found
-            _check_header({**dict.fromkeys(parts), **header}, name)
+            check_facts({**dict.fromkeys(parts), **header}, name)
             return ManifestFile(name, path, _without_parts(header), parts)
     return _rewrite(path, name, folder / "rewritten")
 
@@ -292,7 +292,7 @@ def _rewrite(path: Path, name: str, target: Path) -> ManifestFile:
         raise ManifestError(f"{name}:{error.lineno}: damaged, or no manifest: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"{name} is damaged, or no manifest: {error}") from None
-    _check_header(data, name)
+    check_facts(data, name)
     parts: dict[str, PartPlace] = {}
     with target.open("wb") as file:
         for part in PARTS:
@@ -308,7 +308,8 @@ def _without_parts(data: Record) -> Record:
     return {key: data[key] for key in data if key not in PARTS}
 
 
-def _check_header(data: Any, name: str) -> None:
+def check_facts(data: Any, name: str) -> None:
+    """Raise ManifestError if what a file says of its site is not what this package writes."""
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
         if isinstance(schema, str) and schema.startswith(_FAMILY):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 JSON_NAME = "passages.json"
 JSONL_NAME = "passages.jsonl"
 PARQUET_NAME = "passages.parquet"
-NAMES = {"json": JSON_NAME, "jsonl": JSONL_NAME}
+NAMES = {"json": JSON_NAME, "jsonl": JSONL_NAME, "parquet": PARQUET_NAME}
 SCHEMA = "https://mkdocs-markstay/schema/passages-1.json"
 
 PARTS = ("pages", "sections", "passages")

@@ -6,6 +6,7 @@ little memory. The fields are described in ``docs/manifest.md``.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from contextlib import suppress
@@ -14,7 +15,14 @@ from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_markstay import __version__
-from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, NAMES, SCHEMA, ManifestError
+from mkdocs_markstay.manifest_shapes import (
+    JSON_NAME,
+    JSONL_NAME,
+    NAMES,
+    PARQUET_NAME,
+    SCHEMA,
+    ManifestError,
+)
 from mkdocs_markstay.records import (
     PageText,
     Policy,
@@ -128,11 +136,19 @@ class ManifestWriter:
         for kind, name in NAMES.items():
             if kind not in formats:
                 (folder / name).unlink(missing_ok=True)
+        header = self._header(policy, complete=complete, preview=preview)
         if "json" in formats:
-            header = self._header(policy, complete=complete, preview=preview)
             write_file(folder / JSON_NAME, self._json(header))
         if "jsonl" in formats:
             write_file(folder / JSONL_NAME, self._read("lines"))
+        if "parquet" in formats:
+            from mkdocs_markstay.manifest_parquet import write_parquet  # noqa: PLC0415 (a choice)
+
+            rows = (
+                json.loads(line) for lines in self._read("lines") for line in lines.splitlines()
+            )
+            header |= {key: list(values) for key, values in self._followed()}
+            write_parquet(folder / PARQUET_NAME, header, rows)
 
     def _header(self, policy: Policy, *, complete: bool, preview: bool) -> Record:
         return {
@@ -151,8 +167,8 @@ class ManifestWriter:
     def _json(self, header: Record) -> Iterator[bytes]:
         lines = [f'"{key}":{to_json(value)}' for key, value in header.items()]
         yield ("{\n" + ",\n".join(lines)).encode("utf-8", "replace")
-        for key, rows in (("redirects", self.redirects), ("retired", self.retired)):
-            text = ",\n".join(to_json(row) for row in rows if not self._hides(row))
+        for key, rows in self._followed():
+            text = ",\n".join(map(to_json, rows))
             text = f"\n{text}\n" if text else ""
             yield f',\n"{key}":[{text}]'.encode("utf-8", "replace")
         for part in ("pages", "sections", "passages"):
@@ -166,6 +182,11 @@ class ManifestWriter:
             yield b"\n]" if separator != b"\n" else b"]"
         yield b"\n}\n"
 
+    def _followed(self) -> Iterator[tuple[str, Iterator[Record]]]:
+        """Give what became of old referents."""
+        for key, rows in (("redirects", self.redirects), ("retired", self.retired)):
+            yield key, (row for row in rows if not self._hides(row))
+
     def _hides(self, row: Record) -> bool:
         referents = (row[key] for key in ("from", "to", "referent") if key in row)
         return any(referent.partition("#")[0] in self._hidden for referent in referents)
@@ -176,6 +197,16 @@ class ManifestWriter:
         for _, places in sorted(self._index.values()):
             self._spool.seek(places[number])
             yield self._spool.read(places[number + 1] - places[number])
+
+
+def check_formats(formats: Iterable[str]) -> str:
+    """Say what is missing to write these formats, if anything is."""
+    if "parquet" in formats:
+        try:
+            import mkdocs_markstay.manifest_parquet  # noqa: F401, PLC0415 (a choice)
+        except ManifestError as error:
+            return str(error)
+    return ""
 
 
 def remove_manifest(folder: Path) -> None:

@@ -12,6 +12,7 @@ PARTITIONS = frozenset(range(256))
 """All of them."""
 DATASET_NAME = "dataset.json"
 """What describes the parts of an exported manifest, beside them."""
+DATASET_SCHEMA = "https://mkdocs-markstay/schema/dataset-1.json"
 
 
 def partition_of(publication: str, page_id: str, lang: str) -> int:
@@ -20,5 +21,5 @@ def partition_of(publication: str, page_id: str, lang: str) -> int:
 
 
 def divide(number: int, parts: int) -> frozenset[int]:
-    """Give the partitions of part ``number``, from 0, of ``parts`` of them."""
+    """Give the partitions of part ``number``, from 0, of ``parts`` of them, 256 at most."""
     return frozenset(range(number, len(PARTITIONS), parts))

@@ -41,7 +41,7 @@ from mkdocs_markstay.findings import (
 from mkdocs_markstay.furniture import FURNITURE
 from mkdocs_markstay.inspection import Inspection, InspectionError, RenderedPage, SiteSettings
 from mkdocs_markstay.manifest_shapes import JSON_NAME, NAMES
-from mkdocs_markstay.manifest_writer import ManifestWriter, remove_manifest
+from mkdocs_markstay.manifest_writer import ManifestWriter, check_formats, remove_manifest
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
 from mkdocs_markstay.page_context import clean_title
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
@@ -263,7 +263,7 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     """`group`: blocks up to the wanted size; `block`: each alone; `section`: all of a section."""
 
     formats = c.ListOfItems(c.Choice(tuple(NAMES)), default=["json", "jsonl"])
-    """The files to write: `json`, `jsonl`."""
+    """The files to write: `json`, `jsonl`, `parquet`."""
 
     verify = c.Type(bool, default=False)
     """Read the finished site again with the second extractor and compare."""
@@ -702,6 +702,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         options = self.config
         if options.verify and "json" not in options.formats:
             raise PluginError("markstay: verify needs 'json' among the formats")
+        if problem := check_formats(options.formats):
+            raise PluginError(f"markstay: {problem}")
         chosen = options.passages
         sizes = Sizes(chosen.min_chars, chosen.target_chars, chosen.max_chars)
         if problem := check_sizes(sizes):

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from mkdocs_markstay.charset import decode_html
@@ -124,18 +124,29 @@ def check_free(folder: Path) -> list[Finding]:
         path = folder / name
         try:
             with path.open("rb") as file:
-                begin = file.read(_FIRST_BYTES)
+                ours = _is_ours(file, kind)
         except FileNotFoundError:
             continue
         except OSError:
-            begin = b"?"
-        if not _is_ours(begin, kind):
+            ours = False
+        if not ours:
             message = "the file was not written by this program, so it is left. Rename it"
             findings.append(Finding(name_path(path), 1, "not-written", message))
     return findings
 
 
-def _is_ours(begin: bytes, kind: str) -> bool:
+def _is_ours(file: IO[bytes], kind: str) -> bool:
+    begin = file.read(_FIRST_BYTES)
+    if kind == "parquet":
+        # At the end stand what is known of the file, the length of that, and four letters.
+        end = max(8, file.seek(0, os.SEEK_END)) - 8
+        file.seek(end)
+        last = file.read()
+        if begin[:4] != b"PAR1" or last[4:] != b"PAR1":
+            return False
+        length = int.from_bytes(last[:4], "little")
+        file.seek(max(0, end - length))
+        return SCHEMA.encode() in file.read(length)
     if kind == "json":
         return SCHEMA.encode() in begin
     # The lines have no name for their form; a file without passages is empty.

@@ -16,6 +16,7 @@ from slugify import slugify
 
 from mkdocs_markstay.extract_lexbor import check_selector
 from mkdocs_markstay.manifest_shapes import NAMES
+from mkdocs_markstay.manifest_writer import check_formats
 from mkdocs_markstay.passages import GRANULARITIES, Sizes, check_sizes
 from mkdocs_markstay.register import NAME, Register, read_register
 from mkdocs_markstay.rule_options import OptionError, read_levels, read_severities
@@ -142,7 +143,8 @@ def _check(options: SiteOptions) -> None:
     if options.granularity not in GRANULARITIES:
         problems.append(f"granularity is one of {', '.join(GRANULARITIES)}")
     if not set(options.formats) <= set(NAMES):
-        problems.append(f"formats are {' and '.join(NAMES)}")
+        problems.append(f"formats are {', '.join(NAMES)}")
+    problems.append(check_formats(options.formats))
     try:
         read_severities(dict(options.severities))
         read_levels(list(options.levels))

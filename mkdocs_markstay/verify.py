@@ -7,6 +7,7 @@ digest again. Needs no generator, only the folder.
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from html.parser import HTMLParser
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from mkdocs_markstay.identity import (
     make_chunk_id,
     make_stay_key,
 )
-from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, ManifestError
+from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, PARQUET_NAME, ManifestError
 from mkdocs_markstay.manifest_writer import digest_passages, page_file
 from mkdocs_markstay.passages import split_passages
 from mkdocs_markstay.sectionids import show
@@ -52,7 +53,8 @@ def _verify(folder: Path) -> Iterator[Finding]:
         yield _finding(path, "bad-manifest", f"{error}. Build the site again")
         return
     yield from _check_header(path, manifest)
-    yield from _check_jsonl(folder / JSONL_NAME, manifest)
+    for name in (JSONL_NAME, PARQUET_NAME):
+        yield from _check_lines(folder / name, manifest)
     for records in manifest.pages:
         yield from _check_records(path, records, manifest)
         yield from _check_page(folder, records, manifest)
@@ -78,13 +80,13 @@ def _check_header(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
                 yield _finding(path, "digest-wrong", f"{kind} {name} occurs {count} times")
 
 
-def _check_jsonl(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
+def _check_lines(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
     """Compare the lines, where there are any, with the records."""
     if not path.exists():
         return
     expected = [line for records in manifest.pages for line in records.lines]
     try:
-        lines = read_jsonl(path)
+        lines = read_jsonl(path) if path.name == JSONL_NAME else _read_parquet(path, manifest)
     except ManifestError as error:
         yield _finding(path, "bad-manifest", f"{error}. Build the site again")
         return
@@ -95,6 +97,16 @@ def _check_jsonl(path: Path, manifest: WholeManifest) -> Iterator[Finding]:
         if line != record:
             message = f"the record is not the one in {JSON_NAME}. Build the site again"
             yield Finding(_show(path), number, "bad-manifest", message)
+
+
+def _read_parquet(path: Path, manifest: WholeManifest) -> list[Record]:
+    """Read the rows; raise ManifestError if they cannot be read, or are of another site."""
+    from mkdocs_markstay.manifest_parquet import ParquetSource  # noqa: PLC0415 (a choice)
+
+    with closing(ParquetSource(path)) as source:
+        if [header.facts for header in source.headers] != [manifest.header]:
+            raise ManifestError(f"what it says of the site is not what {JSON_NAME} does")
+        return [row for _, row in source.scan()]
 
 
 def _check_records(path: Path, records: PageRecords, manifest: WholeManifest) -> Iterator[Finding]:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from os import PathLike
+    from typing import IO
 
 
 def write_file(path: str | PathLike[str], parts: Iterable[bytes]) -> None:
     """Write a file, readable for all, from parts of its content. Raises OSError."""
+    with replace_file(path) as file:
+        for part in parts:
+            file.write(part)
+
+
+@contextmanager
+def replace_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which then, if nothing was raised, is the one at ``path``."""
     from tempfile import mkstemp  # noqa: PLC0415 (slow to import, and rarely needed)
 
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     handle, temporary = mkstemp(dir=folder, prefix=f".{name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
+            yield file
         os.chmod(temporary, 0o644)  # noqa: PTH101 (mkstemp makes it private)
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:

@@ -814,7 +814,7 @@ def test_options_of_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("INHERIT: nowhere.yml", (), "nowhere.yml cannot be read"),
         ("site_name: 7", (), "site_name in mkdocs.yml is not a text"),
         ("site_name: x\nplugins: [markstay: {granularity: word}]", (), "granularity is one of"),
-        ("site_name: x\nplugins: [markstay: {formats: [xml]}]", (), "formats are json and jsonl"),
+        ("site_name: x\nplugins: [markstay: {formats: [xml]}]", (), "formats are json, jsonl, parquet"),
         ("site_name: x\nplugins: [markstay: {levels: [true]}]", (), "is not a list, each entry a number"),
         ("site_name: x\nplugins: [markstay: 7]", (), "markstay in mkdocs.yml is not a mapping"),
         ("site_name: x\nplugins: [markstay: {passages: {max_chars: 9}}]", (), "max_chars at least 100"),

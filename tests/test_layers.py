@@ -22,7 +22,7 @@ OWNERS = {
     "apsw": {"target_sqlite_vec"},
     "bs4": {"extract_soup", "unmarked_soup"},
     "chromadb": {"target_chroma"},
-    "click": {"cli", "cli_diff", "cli_register", "cli_sync", "cli_tools"},
+    "click": {"cli", "cli_diff", "cli_export", "cli_register", "cli_sync", "cli_tools"},
     "haystack": {"haystack"},
     "lancedb": {"target_lancedb"},
     "langchain_classic": {"langchain"},
