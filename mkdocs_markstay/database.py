@@ -55,8 +55,12 @@ class Database:
 
     def create(self, tables: MetaData) -> None:
         """Make tables that are not there yet."""
-        with self._errors():
-            tables.create_all(self.engine)
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                # Two that make the same table at once would fail.
+                key = _lock_key("", -1)
+                connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
+            tables.create_all(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

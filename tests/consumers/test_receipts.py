@@ -1,0 +1,57 @@
+"""Receipts on PostgreSQL: several workers begin at once, and one writes at a time."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from threading import Barrier
+from typing import TYPE_CHECKING
+
+import pytest
+from sync_cases import SITE, MemoryTarget, Model, check_held, hold_memory, write_manifest
+
+from mkdocs_markstay.database import Database
+from mkdocs_markstay.receipts import Receipts
+from mkdocs_markstay.sync import Counts, SyncError, sync
+from mkdocs_markstay.vectors import VectorCache
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_many_make_the_tables_at_once(postgres: str) -> None:
+    barrier = Barrier(8)
+
+    def begin(_: int) -> None:
+        database = Database.open(postgres)
+        barrier.wait()
+        Receipts(database, "")
+        VectorCache(database, "model")
+        database.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(begin, range(8))) == [None] * 8
+
+
+def test_one_writes_at_a_time(postgres: str, tmp_path: Path) -> None:
+    path = write_manifest(tmp_path, SITE)
+    target = MemoryTarget()
+    other = Database.open(postgres, wait=0.3)
+    with other.locked("v1", [5]):
+        # Another namespace, another partition: nobody waits.
+        with closing(Database.open(postgres, wait=0.0)) as third, third.locked("v1", [6]):
+            pass
+        assert sync(path, target, Model().embedder(), postgres).added == 11
+        with pytest.raises(SyncError, match="another sync is writing here"):
+            sync(path, target, Model().embedder(), other, namespace="v1")
+    other.close()
+    assert sync(path, target, Model().embedder(), postgres) == Counts(skipped=11)
+    check_held(hold_memory(target), path)
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    path, url = write_manifest(tmp_path, SITE), "postgresql://me:secret@localhost:1/none"
+    with pytest.raises(SyncError, match="the receipts in .* cannot be used") as caught:
+        sync(path, MemoryTarget(), Model().embedder(), url)
+    assert "me:***@localhost" in str(caught.value)
+    assert "secret" not in str(caught.value)
