@@ -20,7 +20,11 @@ ALL = "MARKSTAY_ALL_CONSUMERS"
 """Set, so that a framework or store that is not installed is a failure."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    # The first LlamaIndex that is supported says so of itself when it is imported.
+    config.addinivalue_line(
+        "filterwarnings", "ignore:The 'validate_default' attribute with value True"
+    )
     # What frameworks would send or say on import.
     os.environ.update(
         ANONYMIZED_TELEMETRY="False",

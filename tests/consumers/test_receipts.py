@@ -51,7 +51,7 @@ def test_one_writes_at_a_time(postgres: str, tmp_path: Path) -> None:
 
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     path, url = write_manifest(tmp_path, SITE), "postgresql://me:secret@localhost:1/none"
-    with pytest.raises(SyncError, match="the receipts in .* cannot be used") as caught:
+    with pytest.raises(SyncError, match=r"the receipts in .* cannot be used") as caught:
         sync(path, MemoryTarget(), Model().embedder(), url)
     assert "me:***@localhost" in str(caught.value)
     assert "secret" not in str(caught.value)
