@@ -75,7 +75,8 @@ class VectorCache:
                     del new[bytes(digest)]
             rows = [
                 {"model": self._model, "digest": key, "vector": array("f", value).tobytes()}
-                for key, value in new.items()
+                # In one order: else two writers could wait for each other for ever.
+                for key, value in sorted(new.items())
             ]
             if rows:
                 statement = insert(_TABLE)

@@ -160,13 +160,42 @@ def test_polars_reads_the_same(tmp_path: Path) -> None:
     assert rows == expected
 
 
+READING = """\
+import sys
+import ray
+
+ray.init(num_cpus=2)
+found = ray.data.read_parquet(sys.argv[1], include_paths=False)
+for row in found.map(lambda row: {"id": row["chunk_id"], "words": len(row["text"].split())}).take_all():
+    print("row", row["id"], row["words"])
+"""
+
+
+def test_ray_data_reads_the_same(tmp_path: Path) -> None:
+    library("ray")
+    folder = write(tmp_path, "new", make_sites(1)[1])
+    (tmp_path / "reading.py").write_text(READING, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "reading.py", folder],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("row ")]
+    expected = {key: len(each.text.split()) for key, each in passages(folder).items()}
+    assert {key: int(words) for key, words in rows} == expected
+    assert len(rows) == len(expected)
+
+
 # -- workers
 
 
-def held(url: str, table: str = "passages") -> dict[str, tuple[str, str]]:
+def held(url: str, table: str = "passages", key: str = "chunk_id") -> dict[str, tuple[str, str]]:
     psycopg = library("psycopg")
     with psycopg.connect(url) as connection:
-        query = f"select id::text, text, metadata->>'record_digest' from {table}"  # noqa: S608
+        query = f"select {key}::text, text, metadata->>'record_digest' from {table}"  # noqa: S608
         return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
@@ -290,7 +319,7 @@ def test_several_workers_lose_nothing(tmp_path: Path, table: str) -> None:
         folder = write(tmp_path, "data", site, parts)
         jobs = [(path, 0) for path in sorted(folder.glob("*.parquet"))]
         assert set(run_workers(table, [*jobs, *jobs])) == {0}
-        assert held(table, "held") == wanted(folder)
+        assert held(table, "held", "id") == wanted(folder)
         assert receipts_hold(table) == {key: digest for key, (_, digest) in wanted(folder).items()}
 
 
@@ -306,7 +335,7 @@ def test_workers_that_are_killed(tmp_path: Path, table: str) -> None:
         started = time.monotonic()
         assert set(run_workers(table, [(path, 0) for path, _ in jobs])) == {0}
         assert time.monotonic() - started < 50
-        assert held(table, "held") == wanted(folder)
+        assert held(table, "held", "id") == wanted(folder)
         with psycopg.connect(table, autocommit=True) as connection:
             found = check(Table(connection), ["p"], table)
         assert (found.missing, found.ghosts, found.listed) == ([], [], True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from threading import Barrier
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import text
 from sync_cases import SITE, MemoryTarget, Model, check_held, hold_memory, write_manifest
 
 from mkdocs_markstay.database import Database
@@ -31,6 +33,27 @@ def test_many_make_the_tables_at_once(postgres: str) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(begin, range(8))) == [None] * 8
+
+
+def test_many_keep_the_same_vectors_at_once(postgres: str) -> None:
+    barrier = Barrier(4)
+    keys = [sha256(bytes([number])).digest() for number in range(256)]
+
+    def write(turn: int) -> None:
+        database = Database.open(postgres)
+        vectors = VectorCache(database, "model")
+        for _ in range(5):
+            barrier.wait()
+            order = keys if turn % 2 else keys[::-1]
+            vectors.write({key: [1.0] for key in order})
+            barrier.wait()
+            if not turn:
+                with database.writing() as connection:
+                    connection.execute(text("delete from markstay_vectors"))
+        database.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(write, range(4))) == [None] * 4
 
 
 def test_one_writes_at_a_time(postgres: str, tmp_path: Path) -> None:
