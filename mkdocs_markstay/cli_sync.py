@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from mkdocs_markstay.sync import Differences, Embedder, Plan
 
 _SHOWN = 5
+_REWRITTEN = {
+    False: "other titles, addresses and the like",
+    True: "all vectors were made by another model, or of other contents",
+}
 
 
 def _read_share(context: click.Context, option: click.Parameter, value: str) -> float:
@@ -83,6 +87,12 @@ def _read_share(context: click.Context, option: click.Parameter, value: str) -> 
 )
 @click.option("--force", is_flag=True, help="Delete as much as the plan says.")
 @click.option("--check", is_flag=True, help="Only compare the target with its receipts.")
+@click.option(
+    "--forget",
+    metavar="PUBLICATION",
+    multiple=True,
+    help="Delete what the target holds of a site that is given up.",
+)
 @click.option("--rebuild", is_flag=True, help="Write everything, whatever the receipts say.")
 def sync(
     manifests: tuple[str, ...],
@@ -96,6 +106,7 @@ def sync(
     max_delete: float,
     force: bool,
     check: bool,
+    forget: tuple[str, ...],
     rebuild: bool,
 ) -> None:
     """Make a vector store hold exactly the passages of MANIFEST.
@@ -110,12 +121,13 @@ def sync(
         from mkdocs_markstay.sync import Sync, SyncError
         from mkdocs_markstay.sync import check as compare
     except ImportError as error:
-        fail(f"{error}. Run: pip install 'mkdocs-markstay[sync]'")
+        kind = place.partition(":")[0]
+        fail(f"{error}. Run: pip install 'mkdocs-markstay[{kind}]'")
     from mkdocs_markstay.manifest import Manifest, ManifestError
     from mkdocs_markstay.stores import open_store
 
-    if check and (dry_run or rebuild or force):
-        fail("--check only compares: --dry-run, --rebuild and --force are for a sync")
+    if check and (dry_run or rebuild or force or forget):
+        fail("--check only compares: --dry-run, --rebuild, --forget and --force are for a sync")
     if not check and not embedder:
         fail("a sync needs a model. Name it: --embedder MODULE:FUNCTION")
     try:
@@ -129,11 +141,11 @@ def sync(
             if check or made is None:
                 found = compare(store.target, manifest.headers, database, namespace=namespace)
                 _tell_differences(found, place)
-                raise SystemExit(bool(found.missing or found.ghosts))
+                raise SystemExit(bool(found.missing or found.ghosts or found.pending))
             run = stack.enter_context(
                 Sync(manifest, store.target, made, database, namespace=namespace, rebuild=rebuild)
             )
-            _tell_plan(run.plan, made, manifests, place)
+            _tell_plan(run.plan, made, manifests, place, namespace)
             if dry_run:
                 click.echo("nothing was done: --dry-run", err=True)
                 return
@@ -145,11 +157,14 @@ def sync(
             _tell_end(run.plan, time.monotonic() - start)
     except (ManifestError, SyncError) as error:
         fail(_advise(str(error)))
+    except KeyboardInterrupt:
+        click.echo("interrupted. What was done is kept: run the sync again", err=True)
+        raise SystemExit(130) from None
 
 
 def _advise(message: str) -> str:
     """Say the same in words of the command line."""
-    for said, option in (("force it if", "--force if"), ("ebuild it", "ebuild it: --rebuild")):
+    for said, option in (("force it if", "--force if"), ("rebuild it", "rebuild it: --rebuild")):
         message = message.replace(said, option)
     return message
 
@@ -179,16 +194,19 @@ def _progress(steps: int) -> Any:
     )
 
 
-def _tell_plan(plan: Plan, embedder: Embedder, manifests: Sequence[str], place: str) -> None:
+def _tell_plan(
+    plan: Plan, embedder: Embedder, manifests: Sequence[str], place: str, namespace: str
+) -> None:
     counts = plan.counts
     rows = [
         ("embed", counts.embedded, f"by {embedder.model}"),
         ("add", counts.added, f"{counts.reused} with a vector that is known"),
-        ("rewrite", counts.rewritten, "other titles, addresses and the like, or another model"),
+        ("rewrite", counts.rewritten, _REWRITTEN[plan.model_moved]),
         ("skip", counts.skipped, "as they should be"),
-        ("delete", counts.deleted, f"of {plan.held} in the target"),
+        ("delete", counts.deleted, f"of {plan.held} that the target holds of these sites"),
     ]
-    click.echo(f"{', '.join(manifests)} -> {_without_password(place)}")
+    apart = f", namespace {namespace}" if namespace else ""
+    click.echo(f"{', '.join(manifests)} -> {_without_password(place)}{apart}")
     width = max(len(f"{number:,}") for _, number, _ in rows)
     for name, number, what in rows:
         click.echo(f"  {name:<8}{number:>{width},}  {what}")
@@ -212,12 +230,15 @@ def _tell_end(plan: Plan, seconds: float) -> None:
 
 
 def _tell_differences(found: Differences, place: str) -> None:
-    for name, chunk_ids in (("missing", found.missing), ("unknown", found.ghosts)):
+    kinds = (("missing", found.missing), ("unknown", found.ghosts), ("pending", found.pending))
+    for name, chunk_ids in kinds:
         if chunk_ids:
             click.echo(f"{name}: {len(chunk_ids)} ({', '.join(chunk_ids[:_SHOWN])}, ...)")
     place = _without_password(place)
     if found.missing or found.ghosts:
         click.echo(f"{place} is not what its receipts say. Repair it: --rebuild", err=True)
+    elif found.pending:
+        click.echo(f"a sync into {place} has not ended. Run it again", err=True)
     else:
         listed = "" if found.listed else ", as far as it can say"
         click.echo(f"{place} holds what its receipts say{listed}", err=True)

@@ -43,7 +43,8 @@ class Database:
             url = make_url(place) if isinstance(place, str) and "://" in place else None
             if url is None:
                 path = Path(place)
-                path.parent.mkdir(parents=True, exist_ok=True)
+                if not path.parent.is_dir():
+                    raise SyncError(f"there is no folder {path.parent} for the receipts {path}")
                 url = make_url("sqlite://").set(database=str(path))
             if url.drivername in ("postgresql", "postgres"):
                 url = url.set(drivername="postgresql+psycopg")

@@ -105,8 +105,8 @@ class _Embed:
         missing = sum(found.get(each.id) is None for each in asked)
         if missing:
             raise SyncError(
-                f"the component gave no vectors for {missing} of {len(texts)} texts. Run the sync"
-                " again to go on"
+                f"the component gave no vectors for {missing} of {len(texts)} texts. What was done"
+                " is kept: run the sync again"
             )
         return [found[each.id] for each in asked]
 

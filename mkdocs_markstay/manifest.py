@@ -250,7 +250,9 @@ def _open(path: Path, stack: ExitStack) -> Iterator[Source]:
             return
         names = [each for each in (JSON_NAME, JSONL_NAME, PARQUET_NAME) if (path / each).is_file()]
         if not names:
-            raise ManifestError(f"there is no {JSON_NAME} and no {DATASET_NAME} in {path}")
+            raise ManifestError(
+                f"there is no {JSON_NAME} and no {DATASET_NAME} in {path}. Was the site built?"
+            )
         path /= names[0]
     if path.suffix == ".parquet":
         from mkdocs_markstay.manifest_parquet import ParquetSource  # noqa: PLC0415

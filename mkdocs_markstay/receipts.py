@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
+    func,
     insert,
     select,
 )
@@ -116,6 +117,16 @@ class Receipts:
                     key = PageKey(publication, lang, page_id)
                     found[key] = State("" if pending else state, count)
         return found
+
+    def count_held(self) -> dict[str, int]:
+        """Give how many records are held of each publication in this namespace."""
+        query = (
+            select(_ROW.publication, func.sum(_ROW.count))
+            .where(_ROW.namespace == self.namespace)
+            .group_by(_ROW.publication)
+        )
+        with self.database.reading() as connection:
+            return {name: int(count) for name, count in connection.execute(query)}
 
     def read(self, keys: Sequence[PageKey]) -> dict[PageKey, Receipt]:
         """Read receipts; there is none of a page that nothing was ever written of."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+from mkdocs_markstay.chunk_ids import is_chunk_id
 from mkdocs_markstay.identity import STAY_PREFIX
-from mkdocs_markstay.manifest_shapes import JSON_NAME
+from mkdocs_markstay.manifest_shapes import JSON_NAME, ManifestError
 from mkdocs_markstay.records import FRAGMENT
 from mkdocs_markstay.whole_manifest import read_manifest
 
@@ -121,6 +122,8 @@ class Resolver:
     def _miss(self, cited: str, page_id: str, section_id: str) -> Resolved:
         if section_id and self._follow(page_id) is not None:
             reason = f"the page {page_id} has, and had, no section {section_id}"
+        elif is_chunk_id(page_id):
+            reason = "it is a chunk id, which goes with its text. To cite, keep the referent"
         else:
             reason = "there is, and was, no such page"
         return Resolved(cited, "unknown", reason=reason)
@@ -172,6 +175,8 @@ def resolve(manifest: str | os.PathLike[str], cited: str) -> Resolved:
     To look up many citations, make one `Resolver`.
     """
     path = Path(manifest)
+    if path.name.endswith(".jsonl"):
+        raise ManifestError(f"{path.name} does not say where old addresses lead. Give {JSON_NAME}")
     return Resolver(read_manifest(path / JSON_NAME if path.is_dir() else path)).resolve(cited)
 
 

@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from mkdocs_markstay.sync import sync
 from mkdocs_markstay.sync_errors import SyncError
 from mkdocs_markstay.target_tables import name_table
 from mkdocs_markstay.targets import Target
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
+
+    from mkdocs_markstay.manifest import Manifest
+    from mkdocs_markstay.sync import Counts, Embedder
 
 _RECEIPTS = "markstay.sqlite"
 KINDS = {
@@ -46,6 +51,15 @@ class Store:
 
     target: StoreTarget
     receipts: str
+    namespace: str = ""
+
+    def sync(
+        self, manifest: Manifest | str | os.PathLike[str], embedder: Embedder, **options: Any
+    ) -> Counts:
+        """Sync into this store and namespace; ``options`` are those of `sync.sync`."""
+        return sync(
+            manifest, self.target, embedder, self.receipts, namespace=self.namespace, **options
+        )
 
     def close(self) -> None:
         """Close what was opened."""
@@ -62,10 +76,11 @@ def open_store(spec: str, namespace: str = "") -> Store:
     if kind not in KINDS:
         raise SyncError(f"{spec!r} is no store. Write one of: {_spell(KINDS)}")
     module, name, _ = KINDS[kind]
+    # What stands there may hold a password.
     if not place or (kind == "pgvector" and not re.match("postgres(ql)?://", place)):
-        raise SyncError(f"{spec!r} does not say where the store is. Write {_spell([kind])}")
+        raise SyncError(f"the target does not say where the store is. Write {_spell([kind])}")
     if "://" in place and kind == "sqlite-vec":
-        raise SyncError(f"{spec!r} is no file. Write {_spell([kind])}")
+        raise SyncError(f"the target is no file. Write {_spell([kind])}")
     try:
         opened: Any = getattr(import_module(f"mkdocs_markstay.{module}"), name)
     except ImportError as error:
@@ -79,7 +94,11 @@ def open_store(spec: str, namespace: str = "") -> Store:
     except Exception as error:
         # Each library has errors of its own.
         raise SyncError(f"{_hide(spec)} cannot be opened: {error}") from error
-    return Store(target, place_receipts(kind, place))
+    receipts = place_receipts(kind, place)
+    if "://" not in receipts:
+        # Not every library makes its folder before something is written.
+        Path(receipts).parent.mkdir(parents=True, exist_ok=True)
+    return Store(target, receipts, namespace)
 
 
 def _spell(kinds: Iterable[str]) -> str:

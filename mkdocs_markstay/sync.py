@@ -100,11 +100,13 @@ class Counts(NamedTuple):
 class Differences(NamedTuple):
     """What a target does not hold, though its receipts say so, and what it should not hold.
 
+    Of ``pending`` ids nothing is known: a sync has begun with them and has not ended.
     ``listed`` is false if the target cannot say which ids it has: ``ghosts`` are unknown then.
     """
 
     missing: list[str]
     ghosts: list[str]
+    pending: list[str]
     listed: bool
 
 
@@ -113,7 +115,9 @@ class Plan:
     """What is to be done. ``held`` counts the records that the target holds of these sites.
 
     ``pages`` are those with anything to do, ``gone`` those that the manifests have no more,
-    ``ghosts`` ids that belong to no page. ``policy_moved``: passages are made otherwise.
+    ``ghosts`` ids that belong to no page. ``policy_moved``: passages are made otherwise;
+    ``model_moved``: the target's vectors were made by another model, or of other contents.
+    ``others`` counts what the target holds of sites that are not in the manifests.
     """
 
     counts: Counts
@@ -122,11 +126,14 @@ class Plan:
     gone: list[PageKey] = field(default_factory=list)
     ghosts: list[str] = field(default_factory=list)
     policy_moved: bool = False
+    model_moved: bool = False
+    others: dict[str, int] = field(default_factory=dict)
 
     @property
     def steps(self) -> int:
-        """How many records are written or deleted."""
-        return self.counts.added + self.counts.rewritten + self.counts.deleted
+        """How many texts are embedded, and records written or deleted."""
+        counts = self.counts
+        return counts.embedded + counts.added + counts.rewritten + counts.deleted
 
 
 def sync(
@@ -138,16 +145,20 @@ def sync(
     namespace: str = "",
     dry_run: bool = False,
     rebuild: bool = False,
+    forget: Iterable[str] = (),
     force: bool = False,
     max_delete: float = MAX_DELETE,
 ) -> Counts:
     """Make a target hold exactly the passages of manifests, and count what that took.
 
     ``receipts`` is an SQLite file, which may be new, or the URL of PostgreSQL. ``namespace``
-    is that of one target: a version, a tenant. ``rebuild`` trusts no receipt. More than
+    is that of one target: a version, a tenant. ``rebuild`` trusts no receipt. ``forget`` names
+    publications that are given up: their records are deleted, too. More than the share
     ``max_delete`` of what the target holds is deleted with ``force`` only. Raises ManifestError
     for a manifest that cannot be read and SyncError for all else; run it again then.
     """
+    if not 0 <= max_delete <= 1:
+        raise SyncError(f"max_delete is a share of the target: 0.3 is 30 %. It is {max_delete}")
     with ExitStack() as stack:
         if not isinstance(manifest, Manifest):
             manifest = stack.enter_context(Manifest.open(manifest))
@@ -155,7 +166,15 @@ def sync(
             receipts = Database.open(receipts)
             stack.callback(receipts.close)
         run = stack.enter_context(
-            Sync(manifest, target, embedder, receipts, namespace=namespace, rebuild=rebuild)
+            Sync(
+                manifest,
+                target,
+                embedder,
+                receipts,
+                namespace=namespace,
+                rebuild=rebuild,
+                forget=forget,
+            )
         )
         if not dry_run:
             if not force:
@@ -173,33 +192,43 @@ def check(
 ) -> Differences:
     """Compare what a target holds of some publications with its receipts.
 
-    What a sync that died left pending is no difference.
+    Whether the receipts are those of today's manifest is another question, which the plan of a
+    sync answers. Raises SyncError if there is no receipt of one of them.
     """
+    if isinstance(publications, str):
+        raise SyncError(f"publications are a list of names: write [{publications!r}]")
     with ExitStack() as stack:
         if not isinstance(receipts, Database):
             receipts = Database.open(receipts)
             stack.callback(receipts.close)
         store = Receipts(receipts, namespace)
-        missing: list[str] = []
-        ghosts: list[str] = []
-        listed = isinstance(target, Listing)
+        found = Differences([], [], [], isinstance(target, Listing))
         for publication in dict.fromkeys(publications):
-            scope = {publication: PARTITIONS}
             with receipts.locked(namespace, PARTITIONS):
-                held = [(each.held, each.pending) for each in store.iter_all(scope)]
-                wanted = {
-                    chunk_id for ids, pending in held for chunk_id in ids if chunk_id not in pending
-                }
-                known = wanted.union(*(pending for _, pending in held))
-                if isinstance(target, Listing):
-                    there = set(_list_ids(target, publication))
-                    ghosts += sorted(there - known)
-                elif isinstance(target, Lookup):
-                    there = _find(target, sorted(wanted))
-                else:
-                    raise SyncError("this target has no way to say what it holds")
-                missing += sorted(wanted - there)
-        return Differences(missing, ghosts, listed)
+                _check_publication(target, publication, store, found)
+        return found
+
+
+def _check_publication(
+    target: Target, publication: str, store: Receipts, found: Differences
+) -> None:
+    receipts = list(store.iter_all({publication: PARTITIONS}))
+    if not receipts:
+        raise SyncError(
+            f"there are no receipts of {publication} in namespace {store.namespace!r}. Nothing was"
+            " synced to here, or other receipts are meant"
+        )
+    held = {chunk_id for receipt in receipts for chunk_id in receipt.held}
+    pending = {chunk_id for receipt in receipts for chunk_id in receipt.pending}
+    if isinstance(target, Listing):
+        there = set(_list_ids(target, publication))
+        found.ghosts.extend(sorted(there - held - pending))
+    elif isinstance(target, Lookup):
+        there = _find(target, sorted(held))
+    else:
+        raise SyncError("this target has no way to say what it holds")
+    found.missing.extend(sorted(held - there))
+    found.pending.extend(sorted(pending))
 
 
 def _list_ids(target: Listing, publication: str, most: int | None = None) -> list[str]:
@@ -233,13 +262,19 @@ class Sync:
         *,
         namespace: str = "",
         rebuild: bool = False,
+        forget: Iterable[str] = (),
     ) -> None:
+        _check_arguments(target, embedder)
         self._manifest = manifest
         self._target = target
         self._embedder = embedder
         self._rebuild = rebuild
         self._scope = {name: header.partitions for name, header in manifest.headers.items()}
         refuse(manifest)
+        for name in forget:
+            if name in self._scope:
+                raise SyncError(f"{name} is in the manifest, so it cannot be forgotten")
+            self._scope[name] = PARTITIONS
         if rebuild and any(each != PARTITIONS for each in self._scope.values()):
             raise SyncError("only a whole site can be rebuilt, not one part of it")
         self._stack = ExitStack()
@@ -284,6 +319,8 @@ class Sync:
             held, ghosts = self._list_ghosts(held)
         else:
             self._check_not_lost(states)
+        others = self._receipts.count_held()
+        others = {name: others[name] for name in sorted(others.keys() - self._scope.keys())}
         pages: list[PagePlace] = []
         skipped = 0
         for page in self._manifest.pages:
@@ -292,14 +329,13 @@ class Sync:
                 skipped += page.passages
             else:
                 pages.append(page)
-        plan = Plan(Counts(), held, pages, list(states), ghosts)
+        plan = Plan(Counts(), held, pages, list(states), ghosts, others=others)
         counts: Counter[str] = Counter(skipped=skipped)
         known: set[bytes] = set()
         unknown: set[bytes] = set()
         for some in _batches(pages, _BATCH):
             self._count_pages(some, counts, known, unknown)
-            if not plan.policy_moved:
-                plan.policy_moved = self._has_moved(some)
+            self._note_moves(some, plan)
         counts["embedded"] = len(unknown)
         for keys in _chunks(plan.gone, _BATCH):
             for receipt in self._receipts.read(keys).values():
@@ -314,12 +350,12 @@ class Sync:
         parts = f"{page.digest}\n{policy}\n{self._embedder.fingerprint}"
         return sha256(parts.encode()).hexdigest()
 
-    def _has_moved(self, pages: Sequence[PagePlace]) -> bool:
-        receipts = self._receipts.read([_key(page) for page in pages])
-        return any(
-            receipt.policy not in ("", self._manifest.headers[key.publication].policy)
-            for key, receipt in receipts.items()
-        )
+    def _note_moves(self, pages: Sequence[PagePlace], plan: Plan) -> None:
+        """Note whether passages, or vectors, were made otherwise."""
+        for key, receipt in self._receipts.read([_key(page) for page in pages]).items():
+            policy = self._manifest.headers[key.publication].policy
+            plan.policy_moved |= receipt.policy not in ("", policy)
+            plan.model_moved |= receipt.embedding != self._embedder.fingerprint
 
     def _count_pages(
         self,
@@ -387,22 +423,30 @@ class Sync:
                 lost = False
             if lost:
                 raise SyncError(
-                    f"the target holds nothing of {publication}, and by its receipts it should."
-                    " Rebuild it"
+                    f"the target holds nothing of {publication}, and by its receipts it should. If"
+                    " these receipts are of another target or namespace, name its own. If the"
+                    " target was emptied, rebuild it"
                 )
 
     def _check_known(self, publications: Iterable[str]) -> None:
         """Refuse to go on where a target was written to, and there is no receipt of it."""
-        if not isinstance(self._target, Listing):
-            return
         for publication in sorted(publications):
             # Another worker may have begun with another part.
             if self._receipts.read_states({publication: PARTITIONS}):
                 continue
-            if _list_ids(self._target, publication, 1):
+            if isinstance(self._target, Listing):
+                there = bool(_list_ids(self._target, publication, 1))
+            elif isinstance(self._target, Lookup):
+                pages = (page for page in self._manifest.pages if page.publication == publication)
+                sample = [each.chunk_id for page in pages for each in self._manifest.read(page)[:1]]
+                there = bool(sample) and bool(_find(self._target, sample[:_SAMPLE]))
+            else:
+                there = False
+            if there:
                 raise SyncError(
                     f"the target holds records of {publication}, and there is no receipt of them."
-                    " Name the receipts that belong to it, or rebuild it"
+                    " If they are of another version or namespace, give this one a collection or"
+                    " table of its own. If only the receipts were lost, rebuild it"
                 )
 
     def _list_ghosts(self, held: int) -> tuple[int, list[str]]:
@@ -420,7 +464,7 @@ class Sync:
     # -- the work
 
     def execute(self, progress: Callable[[int], None] | None = None) -> None:
-        """Do what is planned. ``progress`` is told how many records more are done.
+        """Do what is planned. ``progress`` is told how many of `Plan.steps` more are done.
 
         Raises SyncError where the model or the target fails. All that was done by then is
         known to the next sync.
@@ -439,7 +483,7 @@ class Sync:
     def _write(self, works: Sequence[_Work], progress: Callable[[int], None]) -> None:
         """Write what is new on some pages, and note what is to be deleted there."""
         writes = [passage for work in works for passage in work.writes]
-        vectors = self._embed(writes)
+        vectors = self._embed(writes, progress)
         # What is about to be written is not known to be there until it is.
         for work in works:
             receipt = work.receipt
@@ -477,7 +521,9 @@ class Sync:
             receipt.pending.discard(passage.chunk_id)
         self._receipts.write(changed.values())
 
-    def _embed(self, passages: Sequence[Passage]) -> dict[bytes, list[float]]:
+    def _embed(
+        self, passages: Sequence[Passage], progress: Callable[[int], None]
+    ) -> dict[bytes, list[float]]:
         """Give the vector of each text, by its digest; unknown ones are asked for and kept."""
         prepared = dict(map(self._embedder.prepare, passages))
         vectors = self._vectors.read(prepared)
@@ -489,6 +535,7 @@ class Sync:
                 made = [list(map(float, vector)) for vector in self._embedder.embed(texts)]
             size = _check_vectors(made, len(texts), size, self._embedder.model)
             self._vectors.write(dict(zip(digests, made, strict=True)))
+            progress(len(texts))
             # As they are in the cache, so that the same vector is written every time.
             vectors |= self._vectors.read(digests)
         return vectors
@@ -548,7 +595,20 @@ class _told:  # noqa: N801 (used like a function)
         if isinstance(value, SyncError) or not isinstance(value, Exception):
             return
         shown = f"{type(value).__name__}: {value}"
-        raise SyncError(f"{self.what}: {shown}. Run the sync again to go on") from value
+        raise SyncError(
+            f"{self.what}: {shown}. What was done is kept: run the sync again"
+        ) from value
+
+
+def _check_arguments(target: Target, embedder: Embedder) -> None:
+    """Tell at once what would fail somewhere else, or weeks later."""
+    if not isinstance(embedder, Embedder):
+        raise SyncError(
+            f"a sync takes an Embedder, not {embedder!r}. Write: Embedder(name, function)"
+        )
+    for name in ("upsert", "delete"):
+        if isinstance(target, type) or not callable(getattr(target, name, None)):
+            raise SyncError(f"{target!r} is no target: it has no method {name}")
 
 
 def refuse(manifest: Manifest) -> None:

@@ -138,7 +138,7 @@ def run_change(
     receipts = folder / "receipts.sqlite"
     first, second = Model(), Model(change.get("model", "model"))
     old = write_manifest(folder / "old", SITE)
-    new = write_manifest(folder / "new", change["site"])
+    new = write_manifest(folder / "new", change["site"], **change.get("options", {}))
     # The model is asked for each text once, however often it occurs.
     assert sync(old, target, first.embedder(), receipts) == Counts(added=11, reused=3, embedded=8)
     assert len(first.texts) == len(set(first.texts)) == 8

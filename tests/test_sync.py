@@ -237,8 +237,7 @@ def test_a_sync_that_died_is_finished_by_the_next(
         model = Model(again or "model")
         sync(last, target, model.embedder(), receipts, max_delete=1)
         check_held(hold_memory(target), last, model.name)
-        difference = check(target, ["p"], receipts)
-        assert (difference.missing, difference.ghosts) == ([], [])
+        assert check(target, ["p"], receipts) == ([], [], [], True)
     else:
         pytest.fail("it never ends")
     assert fuse.steps > 15
@@ -255,7 +254,9 @@ def test_a_paid_vector_is_not_paid_twice(
             raise ConnectionError("too many requests")
         return model.embed(texts)
 
-    with pytest.raises(SyncError, match=r"too many requests.* Run the sync again to go on"):
+    with pytest.raises(
+        SyncError, match=r"too many requests.* What was done is kept: run the sync again"
+    ):
         sync(path, target, Embedder("model", fail, batch_size=4), receipts)
     sync(path, target, model.embedder(), receipts)
     assert sorted(model.texts) == sorted(f"Text {number}." for number in range(20))
@@ -394,7 +395,7 @@ def test_a_target_that_lost_everything_is_noticed(
 ) -> None:
     sync(manifest, target, Model().embedder(), receipts)
     target.items.clear()
-    with pytest.raises(SyncError, match=r"holds nothing of p.* Rebuild it"):
+    with pytest.raises(SyncError, match=r"holds nothing of p.* rebuild it"):
         sync(manifest, target, Model().embedder(), receipts)
     model = Model()
     counts = sync(manifest, target, model.embedder(), receipts, rebuild=True)
@@ -411,10 +412,76 @@ def test_what_is_missing_and_what_is_too_much(
     ghost = "00000000-0000-8000-8000-000000000000"
     del target.items[lost]
     target.upsert([item._replace(chunk_id=ghost)])
-    assert check(target, ["p"], receipts) == ([lost], [ghost], True)
+    assert check(target, ["p"], receipts) == ([lost], [ghost], [], True)
     sync(manifest, target, Model().embedder(), receipts, rebuild=True)
     check_held(hold_memory(target), manifest)
-    assert check(target, ["p"], receipts) == ([], [], True)
+    assert check(target, ["p"], receipts) == ([], [], [], True)
+
+
+def test_a_check_of_nothing_is_none(
+    tmp_path: Path, manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    with pytest.raises(SyncError, match="there are no receipts of p in namespace ''"):
+        check(target, ["p"], receipts)
+    sync(manifest, target, Model().embedder(), receipts)
+    for publications, namespace in ((["p", "q"], ""), (["p"], "v2")):
+        with pytest.raises(SyncError, match="there are no receipts of"):
+            check(target, publications, receipts, namespace=namespace)
+    with pytest.raises(SyncError, match=r"write \['p'\]"):
+        check(target, "p", receipts)
+
+    # What a sync has begun and not ended is told.
+    def fail(_: Sequence[Item]) -> None:
+        raise OSError("gone")
+
+    broken = MemoryTarget(target.items)
+    broken.upsert = fail  # type: ignore[assignment]
+    edited = write_manifest(tmp_path / "edited", CHANGES[1]["site"])
+    with pytest.raises(SyncError, match="OSError: gone"):
+        sync(edited, broken, Model().embedder(), receipts)
+    assert len(check(target, ["p"], receipts).pending) == 2
+
+
+def test_a_site_with_another_name_is_told(
+    tmp_path: Path, manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    model = Model()
+    sync(manifest, target, model.embedder(), receipts)
+    renamed = write_manifest(tmp_path / "renamed", SITE, publication="q")
+    with Manifest.open(renamed) as opened, open_run(opened, target, model, receipts) as run:
+        assert run.plan.others == {"p": 11}
+        assert run.plan.counts == Counts(added=11, reused=11)
+    with pytest.raises(SyncError, match="q is in the manifest"):
+        sync(renamed, target, model.embedder(), receipts, forget=["q"])
+    with pytest.raises(SyncError, match="11 of 11 records would be deleted"):
+        sync(renamed, target, model.embedder(), receipts, forget=["p"])
+    counts = sync(renamed, target, model.embedder(), receipts, forget=["p"], force=True)
+    assert counts == Counts(added=11, reused=11, deleted=11)
+    check_held(hold_memory(target), renamed)
+
+
+@pytest.mark.parametrize("share", [30, 1.01, -0.1, float("nan"), float("inf")])
+def test_a_share_is_no_percentage(
+    share: float, manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    with pytest.raises(SyncError, match=r"max_delete is a share of the target: 0\.3 is 30 %"):
+        sync(manifest, target, Model().embedder(), receipts, max_delete=share)
+
+
+@pytest.mark.parametrize(
+    ("target", "embedder", "message"),
+    [
+        (MemoryTarget(), Model().embed, "a sync takes an Embedder"),
+        (MemoryTarget, Model().embedder(), "is no target"),
+        (Model().embedder(), MemoryTarget(), "a sync takes an Embedder"),
+        ("index", Model().embedder(), "'index' is no target: it has no method upsert"),
+    ],
+)
+def test_wrong_arguments_are_told(
+    target: Any, embedder: Any, message: str, manifest: Path, receipts: Path
+) -> None:
+    with pytest.raises(SyncError, match=message):
+        sync(manifest, target, embedder, receipts)
 
 
 def test_lost_receipts_are_noticed(manifest: Path, target: MemoryTarget, receipts: Path) -> None:
@@ -459,9 +526,9 @@ def test_a_target_that_finds_ids_notices_losses(manifest: Path, receipts: Path) 
     sync(manifest, target, Model().embedder(), receipts)
     lost = next(iter(target.inner.items))
     del target.inner.items[lost]
-    assert check(target, ["p"], receipts) == ([lost], [], False)
+    assert check(target, ["p"], receipts) == ([lost], [], [], False)
     target.inner.items.clear()
-    with pytest.raises(SyncError, match="Rebuild it"):
+    with pytest.raises(SyncError, match="rebuild it"):
         sync(manifest, target, Model().embedder(), receipts)
     sync(manifest, target, Model().embedder(), receipts, rebuild=True)
     check_held(hold_memory(target.inner), manifest)
@@ -479,6 +546,7 @@ def test_a_target_that_cannot_be_asked(manifest: Path, receipts: Path) -> None:
     for rebuild in (False, True):
         with pytest.raises(SyncError, match="failed to say what it holds: OSError: p"):
             sync(manifest, target, Model().embedder(), receipts, rebuild=rebuild)
+    sync(manifest, MemoryTarget(), Model().embedder(), receipts)
     with pytest.raises(SyncError, match="failed to say what it holds: OSError: p"):
         check(target, ["p"], receipts)
 
@@ -514,9 +582,10 @@ def test_a_second_writer_waits_or_refuses(
     [
         ("mysql://localhost/x", "neither a file nor the URL of PostgreSQL"),
         ("nonsense://x", "nonsense://x"),
+        ("{folder}/none/x", "there is no folder"),
         ("{folder}", "cannot be used|unable to open"),
         ("{folder}/text", "file is not a database"),
-        ("{folder}/text/x", "cannot be opened"),
+        ("{folder}/text/x", "there is no folder"),
     ],
 )
 def test_receipts_that_cannot_be_opened(

@@ -534,7 +534,7 @@ def test_what_a_store_lost_is_found_and_repaired(store: Store, tmp_path: Path) -
     sync(path, opened, embeddings, receipts)
     lost = sorted(read_passages(path))[:4]
     opened.delete(lost)
-    assert check(make_target(opened, embeddings), ["p"], receipts) == (lost, [], False)
+    assert check(make_target(opened, embeddings), ["p"], receipts) == (lost, [], [], False)
     sync(path, opened, embeddings, receipts, rebuild=True)
     check_held(store.hold(), path)
     opened.delete(list(read_passages(path)))

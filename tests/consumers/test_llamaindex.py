@@ -205,13 +205,13 @@ def test_a_damaged_store_is_checked_and_rebuilt(
     (node,) = [each for each in load(path, flat=True) if each.node_id == lost]
     store.store.delete_nodes([lost])
     store.store.add([node.model_copy(update={"id_": ghost, "embedding": [0.5] * SIZE})])
-    assert check(make_target(store.store), ["p"], receipts) == ([lost], [ghost], True)
+    assert check(make_target(store.store), ["p"], receipts) == ([lost], [ghost], [], True)
     asked = len(model.texts)
     counts = sync(path, store.store, Embedding(model.embedder()), receipts, rebuild=True)
     assert counts == Counts(rewritten=11, deleted=1)
     assert len(model.texts) == asked
     check_held(store.hold(), path, lists=store.lists)
-    assert check(make_target(store.store), ["p"], receipts) == ([], [], True)
+    assert check(make_target(store.store), ["p"], receipts) == ([], [], [], True)
 
 
 def test_an_emptied_store_is_refused(store: Store, tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_any_other_store(change: dict[str, Any], tmp_path: Path) -> None:
     assert target.find_ids([]) == []  # type: ignore[attr-defined]
     with Manifest.open(tmp_path / "new") as manifest:
         found = check(target, manifest.headers, tmp_path / "receipts.sqlite")
-    assert found == ([], [], False)
+    assert found == ([], [], [], False)
 
 
 # -- nodes

@@ -157,7 +157,7 @@ def test_only_new_texts_are_embedded(fastapi: States, opener: Opener) -> None:
     )
     check_held(opener.hold(), fastapi.new)
     publication = json.loads(fastapi.new.read_bytes())["publication"]
-    assert check(store.target, [publication], store.receipts) == Differences([], [], True)
+    assert check(store.target, [publication], store.receipts) == Differences([], [], [], True)
     model.texts.clear()
     again = sync(fastapi.new, store.target, embedder, store.receipts)
     assert (again, model.texts) == (Counts(skipped=len(new)), [])

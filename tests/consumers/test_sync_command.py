@@ -68,9 +68,9 @@ def test_a_plan_and_a_summary(run: Any) -> None:
         "site -> lancedb:./index\n"
         "  embed    8  by my_model:embed\n"
         "  add     11  3 with a vector that is known\n"
-        "  rewrite  0  other titles, addresses and the like, or another model\n"
+        "  rewrite  0  other titles, addresses and the like\n"
         "  skip     0  as they should be\n"
-        "  delete   0  of 0 in the target\n"
+        "  delete   0  of 0 that the target holds of these sites\n"
     )
     assert (code, out, err) == (0, plan, "nothing was done: --dry-run\n")
     assert asked() == []
@@ -131,7 +131,7 @@ def test_a_lost_target_is_rebuilt(run: Any) -> None:
     shutil.rmtree("index")
     code, _, err = run("site", "--receipts", "receipts.sqlite")
     assert code == 2
-    assert "Rebuild it: --rebuild" in err
+    assert "rebuild it: --rebuild" in err
     code, out, err = run("site", "--receipts", "receipts.sqlite", "--check", embedder=None)
     assert code == 1
     assert out.startswith("missing: 11 (")
