@@ -541,6 +541,15 @@ class Unreachable(MemoryTarget):
         raise OSError(publication)
 
 
+def test_a_target_that_finds_ids_notices_lost_receipts(manifest: Path, receipts: Path) -> None:
+    target = Finding()
+    sync(manifest, target, Model().embedder(), receipts)
+    with pytest.raises(SyncError, match="there is no receipt of them"):
+        sync(manifest, target, Model().embedder(), receipts.with_name("other"))
+    sync(manifest, target, Model().embedder(), receipts.with_name("other"), rebuild=True)
+    check_held(hold_memory(target.inner), manifest)
+
+
 def test_a_target_that_cannot_be_asked(manifest: Path, receipts: Path) -> None:
     target = Unreachable()
     for rebuild in (False, True):

@@ -173,7 +173,7 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
     receipts, model = tmp_path / "receipts.sqlite", Model()
     old = write_manifest(tmp_path / "old", SITE)
     (change,) = [each for each in CHANGES if each["name"] == "change the title of a page"]
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     sync(old, store.store, Embedding(model.embedder()), receipts)
     write = store.store.write_documents
 
@@ -182,7 +182,7 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
         raise OSError("the disk is full")
 
     store.store.write_documents = fail
-    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. Run the"):
+    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"):
         sync(new, store.store, Embedding(model.embedder()), receipts)
     store.store.write_documents = write
     sync(new, store.store, Embedding(model.embedder()), receipts)

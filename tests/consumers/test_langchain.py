@@ -263,7 +263,7 @@ def open_records(url: str) -> SQLRecordManager:
 def test_sync_of_every_change(change: dict[str, Any], store: Store, tmp_path: Path) -> None:
     synced = Synced(store, tmp_path / "receipts.sqlite")
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     first, second = Model(), Model(change.get("model", "model"))
     assert synced.run(old, first) == Counts(added=11, reused=3, embedded=8)
     assert len(first.texts) == len(set(first.texts)) == 8
@@ -293,7 +293,7 @@ def indexed(store: Store, request: pytest.FixtureRequest, tmp_path: Path) -> Ite
 def test_index_with_every_change(change: dict[str, Any], indexed: Indexed, tmp_path: Path) -> None:
     hold = indexed.store.hold
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     first, second = Model(), Model(change.get("model", "model"))
     assert indexed.run(old, first) == Counts(added=11, embedded=8)
     check_held(hold(), old)
@@ -448,7 +448,7 @@ def test_stores_that_do_not_replace(
 
     synced = Synced(Store(open_store, dict), tmp_path / "receipts.sqlite")
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     synced.run(old, Model())
     name = change.get("model", "model")
     assert synced.run(new, Model(name), force=True) == expected_counts(change)
@@ -680,7 +680,7 @@ def hash_text(document: Document) -> str:
 @pytest.mark.parametrize("change", CHANGES, ids=NAMES)
 def test_model_calls_are_those_of_a_content_hash(change: dict[str, Any], tmp_path: Path) -> None:
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     name = change.get("model", "model")
     records, opened = InMemoryRecordManager("docs"), InMemoryVectorStore(FakeEmbeddings())
     calls = []
@@ -717,7 +717,11 @@ def test_a_referent_stays_while_its_text_changes(tmp_path: Path) -> None:
     synced = Synced(next(in_memory(None)), tmp_path / "receipts.sqlite")  # type: ignore[arg-type]
     found = []
     for change in CHANGES[:2]:
-        synced.run(write_manifest(tmp_path, change["site"]), Model(), force=True)
+        synced.run(
+            write_manifest(tmp_path, change["site"], **change.get("options", {})),
+            Model(),
+            force=True,
+        )
         held = [record.metadata for record in synced.store.hold().values()]
         found.append(next(m for m in held if m["section_id"] == "install" and m["position"] == 1))
     before, after = found
@@ -921,7 +925,7 @@ def test_the_programs_of_the_page(number: int, tmp_path: Path) -> None:
     path = tmp_path / "site" / "passages.json"
     # What they print first, and after an edit of one text.
     for change, printed in zip(CHANGES, written("text")[2 * number :][:2], strict=False):
-        write_manifest(path.parent, change["site"])
+        write_manifest(path.parent, change["site"], **change.get("options", {}))
         done = subprocess.run(
             [sys.executable, "-c", written("python")[number]],
             cwd=tmp_path,

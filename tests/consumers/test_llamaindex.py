@@ -234,7 +234,7 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
     receipts, model = tmp_path / "receipts.sqlite", Model()
     old = write_manifest(tmp_path / "old", SITE)
     (change,) = [each for each in CHANGES if each["name"] == "change the title of a page"]
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     sync(old, store.store, Embedding(model.embedder()), receipts)
 
     class Failing(type(store.store)):  # type: ignore[misc]
@@ -245,7 +245,7 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
     kind, store.store.__class__ = type(store.store), Failing
     # A store that is known is known by its name.
     Failing.__name__ = kind.__name__
-    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. Run the"):
+    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"):
         sync(new, store.store, Embedding(model.embedder()), receipts)
     store.store.__class__ = kind
     sync(new, store.store, Embedding(model.embedder()), receipts)
@@ -452,7 +452,7 @@ def test_what_moves_when_in_a_pipeline(
     change: dict[str, Any], store: Store, tmp_path: Path
 ) -> None:
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     first, second = Model(), Model(change.get("model", "model"))
     docstore, caches = SimpleDocumentStore(), {"model": SimpleKVStore(), "another": SimpleKVStore()}
 
@@ -493,7 +493,7 @@ def test_what_moves_when_in_a_pipeline(
 def test_a_pipeline_without_a_cache_embeds_only_what_is_written(tmp_path: Path) -> None:
     (change,) = [each for each in CHANGES if each["name"] == "insert a text early"]
     old = write_manifest(tmp_path / "old", SITE)
-    new = write_manifest(tmp_path / "new", change["site"])
+    new = write_manifest(tmp_path / "new", change["site"], **change.get("options", {}))
     model, store, docstore = Model(), SimpleVectorStore(), SimpleDocumentStore()
     made = pipeline(Embedding(model.embedder()), store, docstore)
     made.run(documents=documents(old))

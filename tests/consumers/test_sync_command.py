@@ -94,7 +94,7 @@ def test_a_plan_and_a_summary(run: Any) -> None:
 def test_what_the_documentation_shows_has_this_form(run: Any) -> None:
     text = (DOCS / "sync.md").read_text(encoding="utf-8")
     shown = text.partition("```text\nsite -> ")[2].partition("\n```")[0].splitlines()
-    _, out, err = run("site")
+    _, out, err = run("site", "--model", "my-model-1")
 
     def form(line: str) -> str:
         return re.sub(r" *[\d.]+", " N", line).replace("1 text ", "1 texts ")
