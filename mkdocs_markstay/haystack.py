@@ -16,7 +16,7 @@ from mkdocs_markstay.targets import make_metadata
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from haystack.document_stores.types import DocumentStore
 
@@ -53,6 +53,7 @@ def sync(
     content: str = "text",
     dry_run: bool = False,
     rebuild: bool = False,
+    forget: Iterable[str] = (),
     force: bool = False,
     max_delete: float = MAX_DELETE,
 ) -> Counts:
@@ -69,6 +70,7 @@ def sync(
         namespace=namespace,
         dry_run=dry_run,
         rebuild=rebuild,
+        forget=forget,
         force=force,
         max_delete=max_delete,
     )

@@ -191,6 +191,7 @@ def sync(
     content: str = "text",
     dry_run: bool = False,
     rebuild: bool = False,
+    forget: Iterable[str] = (),
     force: bool = False,
     max_delete: float = MAX_DELETE,
 ) -> Counts:
@@ -211,6 +212,7 @@ def sync(
         namespace=namespace,
         dry_run=dry_run,
         rebuild=rebuild,
+        forget=forget,
         force=force,
         max_delete=max_delete,
     )

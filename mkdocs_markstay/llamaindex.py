@@ -26,7 +26,7 @@ from mkdocs_markstay.targets import METADATA, make_metadata
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import BaseNode
@@ -83,6 +83,7 @@ def sync(
     content: str = "text",
     dry_run: bool = False,
     rebuild: bool = False,
+    forget: Iterable[str] = (),
     force: bool = False,
     max_delete: float = MAX_DELETE,
 ) -> Counts:
@@ -107,6 +108,7 @@ def sync(
         namespace=namespace,
         dry_run=dry_run,
         rebuild=rebuild,
+        forget=forget,
         force=force,
         max_delete=max_delete,
     )

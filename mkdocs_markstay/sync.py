@@ -8,7 +8,7 @@ be searched, and the next sync finishes the work. The terms are defined in ``doc
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -577,27 +577,16 @@ class _Work:
     stale: set[str] = field(default_factory=set)
 
 
-class _told:  # noqa: N801 (used like a function)
-    """Turns any failure of foreign code into one that says what to do."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(value, SyncError) or not isinstance(value, Exception):
-            return
-        shown = f"{type(value).__name__}: {value}"
-        raise SyncError(
-            f"{self.what}: {shown}. What was done is kept: run the sync again"
-        ) from value
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Turn any failure of foreign code into one that says what to do."""
+    try:
+        yield
+    except SyncError:
+        raise
+    except Exception as error:
+        shown = f"{type(error).__name__}: {error}"
+        raise SyncError(f"{what}: {shown}. What was done is kept: run the sync again") from error
 
 
 def _check_arguments(target: Target, embedder: Embedder) -> None:

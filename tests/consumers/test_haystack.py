@@ -182,7 +182,9 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
         raise OSError("the disk is full")
 
     store.store.write_documents = fail
-    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"):
+    with pytest.raises(
+        SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"
+    ):
         sync(new, store.store, Embedding(model.embedder()), receipts)
     store.store.write_documents = write
     sync(new, store.store, Embedding(model.embedder()), receipts)

@@ -245,7 +245,9 @@ def test_a_sync_goes_on_where_a_store_failed(store: Store, tmp_path: Path) -> No
     kind, store.store.__class__ = type(store.store), Failing
     # A store that is known is known by its name.
     Failing.__name__ = kind.__name__
-    with pytest.raises(SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"):
+    with pytest.raises(
+        SyncError, match=r"failed to write: OSError: the disk is full. What was done is kept"
+    ):
         sync(new, store.store, Embedding(model.embedder()), receipts)
     store.store.__class__ = kind
     sync(new, store.store, Embedding(model.embedder()), receipts)

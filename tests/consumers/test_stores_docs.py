@@ -69,7 +69,9 @@ def test_a_target_of_ones_own(
     run: Callable[[str], Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = run("protocol")
-    assert capsys.readouterr().out == "Differences(missing=[], ghosts=[], pending=[], listed=True)\n"
+    assert (
+        capsys.readouterr().out == "Differences(missing=[], ghosts=[], pending=[], listed=True)\n"
+    )
     target = names["MyTarget"]("other.sqlite")
 
     def hold() -> dict[str, Held]:
