@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mkdocs_markstay.cli_tools import count, fail
+from mkdocs_markstay.sync_errors import hide_password
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,7 +180,7 @@ def _load(name: str) -> Callable[[list[str]], Sequence[Sequence[float]]]:
         found: Any = importlib.import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except Exception as error:  # noqa: BLE001 (whatever a module does when it is imported)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever a module does when it is imported)
         fail(f"--embedder {name}: {type(error).__name__}: {error}")
     if not callable(found):
         fail(f"--embedder {name}: that is no function")
@@ -206,7 +207,7 @@ def _tell_plan(
         ("delete", counts.deleted, f"of {plan.held} that the target holds of these sites"),
     ]
     apart = f", namespace {namespace}" if namespace else ""
-    click.echo(f"{', '.join(manifests)} -> {_without_password(place)}{apart}")
+    click.echo(f"{', '.join(manifests)} -> {hide_password(place)}{apart}")
     width = max(len(f"{number:,}") for _, number, _ in rows)
     for name, number, what in rows:
         click.echo(f"  {name:<8}{number:>{width},}  {what}")
@@ -234,7 +235,7 @@ def _tell_differences(found: Differences, place: str) -> None:
     for name, chunk_ids in kinds:
         if chunk_ids:
             click.echo(f"{name}: {len(chunk_ids)} ({', '.join(chunk_ids[:_SHOWN])}, ...)")
-    place = _without_password(place)
+    place = hide_password(place)
     if found.missing or found.ghosts:
         click.echo(f"{place} is not what its receipts say. Repair it: --rebuild", err=True)
     elif found.pending:
@@ -242,12 +243,3 @@ def _tell_differences(found: Differences, place: str) -> None:
     else:
         listed = "" if found.listed else ", as far as it can say"
         click.echo(f"{place} holds what its receipts say{listed}", err=True)
-
-
-def _without_password(place: str) -> str:
-    """Do not print a password into the log of a CI."""
-    start, sign, rest = place.partition("://")
-    user, at, host = rest.rpartition("@")
-    if not sign or not at:
-        return place
-    return f"{start}://{user.partition(':')[0]}@{host}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,11 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from mkdocs_markstay.sync_errors import SyncError
+from mkdocs_markstay.sync_errors import SyncError, hide_password
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from sqlalchemy import MetaData
     from sqlalchemy.engine import URL, Connection, Engine
@@ -39,6 +39,7 @@ class Database:
 
         Raises SyncError if that cannot be done.
         """
+        shown = hide_password(str(place))
         try:
             url = make_url(place) if isinstance(place, str) and "://" in place else None
             if url is None:
@@ -49,10 +50,10 @@ class Database:
             if url.drivername in ("postgresql", "postgres"):
                 url = url.set(drivername="postgresql+psycopg")
             if url.get_backend_name() not in ("sqlite", "postgresql"):
-                raise SyncError(f"{place} is neither a file nor the URL of PostgreSQL")
+                raise SyncError(f"{shown} is neither a file nor the URL of PostgreSQL")
             return cls(_create(url, wait), wait)
-        except (SQLAlchemyError, OSError, ImportError) as error:
-            raise SyncError(f"{place} cannot be opened: {error}") from error
+        except (SQLAlchemyError, OSError, ImportError, ValueError) as error:
+            raise SyncError(f"{shown} cannot be opened: {error}") from error
 
     def create(self, tables: MetaData) -> None:
         """Make tables that are not there yet."""
@@ -80,7 +81,7 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            shown = self.engine.url.render_as_string(hide_password=True)
+            shown = hide_password(self.engine.url.render_as_string(hide_password=False))
             raise SyncError(f"the receipts in {shown} cannot be used: {error}") from error
 
     def close(self) -> None:
@@ -88,24 +89,27 @@ class Database:
         self.engine.dispose()
 
     @contextmanager
-    def locked(self, namespace: str, partitions: Collection[int]) -> Iterator[None]:
+    def locked(self, namespace: str, partitions: Collection[int]) -> Iterator[Callable[[], None]]:
         """Keep other writers away from some partitions of a namespace.
 
         An SQLite file has one writer at a time. Raises SyncError if another one has not ended
-        after ``wait`` seconds. A writer that dies keeps nobody waiting.
+        after ``wait`` seconds. A writer that dies keeps nobody waiting. What is given raises
+        SyncError if the connection that keeps them away is gone, and they may come by now.
         """
         url = self.engine.url
         if url.get_backend_name() == "postgresql":
-            with self._lock_rows(namespace, partitions):
-                yield
+            with self._lock_rows(namespace, partitions) as check:
+                yield check
         elif url.database in (None, "", ":memory:"):
-            yield
+            yield lambda: None
         else:
             with _lock_file(f"{url.database}-lock", self.wait):
-                yield
+                yield lambda: None
 
     @contextmanager
-    def _lock_rows(self, namespace: str, partitions: Collection[int]) -> Iterator[None]:
+    def _lock_rows(
+        self, namespace: str, partitions: Collection[int]
+    ) -> Iterator[Callable[[], None]]:
         keys = [_lock_key(namespace, each) for each in sorted(partitions)]
         # All of them or none, so that two never wait for each other.
         take = text(
@@ -119,11 +123,19 @@ class Database:
                     raise SyncError(_BUSY)
                 time.sleep(_PAUSE * (0.5 + random.random()))  # noqa: S311 (no secret)
             connection.commit()
+
+            def check() -> None:
+                with self._errors():
+                    connection.execute(text("select 1"))
+                    connection.commit()
+
             try:
-                yield
+                yield check
             finally:
-                connection.rollback()
-                connection.execute(text("select pg_advisory_unlock_all()"))
+                # Who is gone holds nothing any more.
+                if not connection.invalidated:
+                    connection.rollback()
+                    connection.execute(text("select pg_advisory_unlock_all()"))
 
 
 _BUSY = "another sync is writing here. Wait until it has ended, and run this one again"
@@ -144,9 +156,11 @@ def _lock_key(namespace: str, partition: int) -> int:
 @contextmanager
 def _lock_file(path: str, wait: float) -> Iterator[None]:
     """Hold a file that nothing else is in; the system gives it free if this program dies."""
-    with closing(sqlite3.connect(path, timeout=wait, isolation_level=None)) as connection:
+    with ExitStack() as stack:
         try:
+            connection = sqlite3.connect(path, timeout=wait, isolation_level=None)
+            stack.enter_context(closing(connection))
             connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             raise SyncError(_BUSY if "locked" in str(error) else f"{path}: {error}") from None
         yield

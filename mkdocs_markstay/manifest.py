@@ -6,6 +6,7 @@ in memory are the places of its pages, and for that check parts of chunk ids, no
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack, closing
 from hashlib import sha256
 from pathlib import Path
@@ -160,6 +161,7 @@ class _Checked(NamedTuple):
 
 
 _EMPTY = f"sha256:{sha256().hexdigest()}"
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 def _check_source(number: int, source: Source, chunk_ids: ChunkIdSet) -> _Checked:
@@ -222,6 +224,8 @@ def _check_ids(row: Record, source: Source, place: tuple[int, int], ids: ChunkId
         )
     if not is_chunk_id(chunk_id):
         raise ManifestError(f"{source.name_place(place)}: {chunk_id!r} is no chunk id")
+    if _DIGEST.fullmatch(row["record_digest"]) is None:
+        raise ManifestError(f"{source.name_place(place)}: the record_digest of {chunk_id} is none")
     ids.add(chunk_id)
 
 
@@ -268,17 +272,23 @@ class _LineSource:
     def __init__(self, path: Path) -> None:
         self._stack = ExitStack()
         try:
-            folder = Path(self._stack.enter_context(TemporaryDirectory()))
+            made = TemporaryDirectory(ignore_cleanup_errors=True)
+            folder = Path(self._stack.enter_context(made))
             self._manifest = open_manifest(str(path), "", folder)
             self.name = self._manifest.name
             self._part = LINES if self._manifest.header is None else "passages"
             self._file: IO[bytes] = self._stack.enter_context(self._manifest.path.open("rb"))
             self._rows = self._stack.enter_context(closing(Rows(self._manifest, self._part)))
+            self._owners: _Owners | None = None
+            if self._part != LINES:
+                self._owners = _Owners(self._manifest, self._stack)
             self.headers = self._read_header(path)
+        except OSError as error:
+            self._stack.close()
+            raise ManifestError(f"{path} cannot be read: {error.strerror}") from None
         except BaseException:
             self._stack.close()
             raise
-        self._owners: _Owners | None = None
 
     def _read_header(self, path: Path) -> list[Header]:
         header = self._manifest.header
@@ -320,13 +330,11 @@ class _LineSource:
             number += 1
 
     def _complete(self, row: Record, place: tuple[int, int]) -> Record:
-        if self._part == LINES:
+        if self._owners is None:
             return row
         page = (row["referent"].partition("#")[0], row["lang"])
-        if self._owners is None or not self._owners.reaches(page):
-            if self._owners is not None:
-                self._owners.close()
-            self._owners = self._stack.enter_context(closing(_Owners(self._manifest)))
+        if not self._owners.reaches(page):
+            self._owners.rewind()
         line = self._owners.complete(page, row)
         if line is None:
             raise ManifestError(
@@ -339,22 +347,24 @@ class _LineSource:
 class _Owners:
     """The pages and sections of a manifest, beside its passages."""
 
-    def __init__(self, manifest: ManifestFile) -> None:
+    def __init__(self, manifest: ManifestFile, stack: ExitStack) -> None:
         header = manifest.header
         assert header is not None
         names = ("publication", "default_lang", "version", "site_url")
         self._publication = Publication(*(header[name] for name in names))
-        self._stack = ExitStack()
-        self._pages, self._sections = (
-            PageRows(self._stack.enter_context(closing(Rows(manifest, part))))
-            for part in ("pages", "sections")
-        )
+        self._rows = [
+            stack.enter_context(closing(Rows(manifest, part))) for part in ("pages", "sections")
+        ]
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin again with the first page."""
+        for rows in self._rows:
+            rows.rewind()
+        self._pages, self._sections = map(PageRows, self._rows)
         self._at: tuple[str, str] = ("", "")
         self._page: Record | None = None
         self._own: Mapping[str, Record] = {}
-
-    def close(self) -> None:
-        self._stack.close()
 
     def reaches(self, page: tuple[str, str]) -> bool:
         """Tell whether a page has not been passed yet."""

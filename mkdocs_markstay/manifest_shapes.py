@@ -118,6 +118,8 @@ def check_row(part: str, row: Any, *, escaped: bool = True) -> None:
         texts = [value] if isinstance(value, str) else items
         if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
             raise TypeError(f"{key} of {part}")
+        if key == "blocks" and not all(map(_is_block, row[key])):
+            raise TypeError(f"{key} of {part}")
         for text in texts if part not in _LATER else ():  # whose texts are in no HTML
             text.encode()  # no lone surrogates
             if "\0" in text:
@@ -136,4 +138,13 @@ def _is_plain(part: str, row: Any) -> bool:
     if more and not (more == 1 and type(row.get("stay_key")) is str):
         return False
     lists = [row[key] for key in _LISTS[part]]
-    return all(type(item) is str for value in lists for item in value)
+    if not all(type(item) is str for value in lists for item in value):
+        return False
+    return "blocks" not in row or all(map(_is_block, row["blocks"]))
+
+
+def _is_block(block: Any) -> bool:
+    """Tell whether something is a block of a passage."""
+    if type(block) is not dict or type(block.get("digest")) is not str or "stay" not in block:
+        return False
+    return all(type(block.get(key) or "") is str for key in ("stay", "body_hash", "referent"))

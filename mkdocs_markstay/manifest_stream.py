@@ -68,16 +68,20 @@ class Rows:
     def __init__(self, manifest: ManifestFile, part: str) -> None:
         self.manifest = manifest
         self.part = part
-        self.number = 0
         self._start = _STARTS[part]
         self._file = manifest.path.open("rb", buffering=_READ_AT_ONCE)
-        self._file.seek(manifest.parts[part].offset)
-        # A file gives its lines faster than anything in between could.
-        self.lines: Iterator[bytes] = self._file if part == LINES else _rows(self._file)
+        self.rewind()
 
     def close(self) -> None:
         """Give the file back."""
         self._file.close()
+
+    def rewind(self) -> None:
+        """Begin again, in the same file, though another one may have its name by now."""
+        self.number = 0
+        self._file.seek(self.manifest.parts[self.part].offset)
+        # A file gives its lines faster than anything in between could.
+        self.lines: Iterator[bytes] = self._file if self.part == LINES else _rows(self._file)
 
     def advance(self) -> bytes | None:
         """Give the next row, None at the end."""

@@ -60,9 +60,21 @@ class Receipt:
     policy: str = ""
     embedding: str = ""
 
+    @property
+    def ids(self) -> set[str]:
+        """All ids that are in the target, or may be there."""
+        return self.pending.union(self.held)
+
+    def distrust(self) -> None:
+        """Note that nothing is known to be there any more."""
+        self.held, self.pending, self.state = {}, self.ids, ""
+
 
 class State(NamedTuple):
-    """What of a receipt tells whether its page is up to date; ``held`` counts ids."""
+    """What of a receipt tells whether its page is up to date.
+
+    ``held`` counts the ids that are in the target, or may be there.
+    """
 
     state: str
     held: int
@@ -185,7 +197,7 @@ class Receipts:
             **receipt.key._asdict(),
             "partition": partition_of(publication, page_id, lang),
             "state": receipt.state,
-            "count": len(receipt.held),
+            "count": len(receipt.ids),
             "policy": receipt.policy,
             "embedding": receipt.embedding,
             "held": "\n".join(f"{chunk_id} {digest}" for chunk_id, digest in receipt.held.items()),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from mkdocs_markstay.sync import sync
-from mkdocs_markstay.sync_errors import SyncError
+from mkdocs_markstay.sync_errors import SyncError, hide_password
 from mkdocs_markstay.target_tables import name_table
 from mkdocs_markstay.targets import Target
 
@@ -93,7 +93,7 @@ def open_store(spec: str, namespace: str = "") -> Store:
         raise
     except Exception as error:
         # Each library has errors of its own.
-        raise SyncError(f"{_hide(spec)} cannot be opened: {error}") from error
+        raise SyncError(f"{hide_password(spec)} cannot be opened: {error}") from error
     receipts = place_receipts(kind, place)
     if "://" not in receipts:
         # Not every library makes its folder before something is written.
@@ -103,11 +103,6 @@ def open_store(spec: str, namespace: str = "") -> Store:
 
 def _spell(kinds: Iterable[str]) -> str:
     return ", ".join(f"{kind}:{KINDS[kind][2]}" for kind in kinds)
-
-
-def _hide(spec: str) -> str:
-    """Leave out the password of a URL."""
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:…@", spec)
 
 
 def place_receipts(kind: str, place: str) -> str:

@@ -66,6 +66,8 @@ class Embedder:
             raise SyncError("the embedding model has no name. Vectors are kept by it: give one")
         if self.content not in CONTENTS:
             raise SyncError(f"embedded can be {' or '.join(CONTENTS)}, not {self.content!r}")
+        if self.batch_size < 1:
+            raise SyncError(f"a model is given 1 text or more at a time, not {self.batch_size}")
 
     @property
     def fingerprint(self) -> str:
@@ -85,8 +87,9 @@ class Counts(NamedTuple):
 
     ``added`` ids are new in the target; the vectors of the ``reused`` ones among them were
     known. ``rewritten`` ids were there, with other metadata or with a vector of another model,
-    ``skipped`` ones are as they should be, ``deleted`` ones are gone. ``embedded`` is how many
-    texts the model was given.
+    ``skipped`` ones are as they should be, ``deleted`` ones are gone. Of those that a sync which
+    died had begun with, nobody knows whether they were there: they are added or deleted.
+    ``embedded`` is how many texts the model was given.
     """
 
     added: int = 0
@@ -115,7 +118,8 @@ class Plan:
     """What is to be done. ``held`` counts the records that the target holds of these sites.
 
     ``pages`` are those with anything to do, ``gone`` those that the manifests have no more,
-    ``ghosts`` ids that belong to no page. ``policy_moved``: passages are made otherwise;
+    ``ghosts`` ids of publications that belong to no page.
+    ``policy_moved``: passages are made otherwise;
     ``model_moved``: the target's vectors were made by another model, or of other contents.
     ``others`` counts what the target holds of sites that are not in the manifests.
     """
@@ -124,7 +128,7 @@ class Plan:
     held: int
     pages: list[PagePlace] = field(default_factory=list)
     gone: list[PageKey] = field(default_factory=list)
-    ghosts: list[str] = field(default_factory=list)
+    ghosts: dict[str, list[str]] = field(default_factory=dict)
     policy_moved: bool = False
     model_moved: bool = False
     others: dict[str, int] = field(default_factory=dict)
@@ -284,7 +288,7 @@ class Sync:
         self.plan = Plan(Counts(), 0)
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(self._lock)
+        self._check_lock = self._stack.enter_context(self._lock)
         try:
             self.plan = self._make_plan()
         except BaseException:
@@ -314,7 +318,7 @@ class Sync:
     def _make_plan(self) -> Plan:
         states = self._receipts.read_states(self._scope)
         held = sum(state.held for state in states.values())
-        ghosts: list[str] = []
+        ghosts: dict[str, list[str]] = {}
         if self._rebuild:
             held, ghosts = self._list_ghosts(held)
         else:
@@ -339,8 +343,8 @@ class Sync:
         counts["embedded"] = len(unknown)
         for keys in _chunks(plan.gone, _BATCH):
             for receipt in self._receipts.read(keys).values():
-                counts["deleted"] += len(receipt.held)
-        counts["deleted"] += len(ghosts)
+                counts["deleted"] += len(receipt.ids)
+        counts["deleted"] += sum(map(len, ghosts.values()))
         plan.counts = Counts(**{name: counts[name] for name in Counts._fields})
         return plan
 
@@ -381,7 +385,7 @@ class Sync:
                     counts["added"] += 1
                     counts["reused"] += is_known
             counts["skipped"] += len(work.kept)
-            counts["deleted"] += len(work.stale & work.receipt.held.keys())
+            counts["deleted"] += len(work.stale)
 
     def _compare(self, pages: Sequence[PagePlace]) -> list[_Work]:
         receipts = self._receipts.read([_key(page) for page in pages])
@@ -398,7 +402,7 @@ class Sync:
                 else:
                     work.writes.append(passage)
             wanted = work.kept.keys() | {passage.chunk_id for passage in work.writes}
-            work.stale = (receipt.held.keys() | receipt.pending) - wanted
+            work.stale = receipt.ids - wanted
             works.append(work)
         return works
 
@@ -408,15 +412,18 @@ class Sync:
         """Refuse to go on where a target is empty that was written to."""
         self._check_known(self._scope.keys() - {key.publication for key in states})
         by_publication: dict[str, list[PageKey]] = {}
-        for key, state in states.items():
-            if state.held and state.state:
+        # Of those with something pending, all may be, so they come last.
+        for key, state in sorted(states.items(), key=lambda each: not each[1].state):
+            if state.held:
                 by_publication.setdefault(key.publication, []).append(key)
         for publication, keys in by_publication.items():
+            receipts = self._receipts.read(keys[:_SAMPLE]).values()
+            sample = [next(iter(receipt.held)) for receipt in receipts if receipt.held]
+            if not sample:
+                continue
             # A list may have to be read as a whole, so a look is better.
             if isinstance(self._target, Lookup):
-                receipts = self._receipts.read(keys[:_SAMPLE]).values()
-                sample = [next(iter(receipt.held)) for receipt in receipts]
-                lost = bool(sample) and not _find(self._target, sample)
+                lost = not _find(self._target, sample)
             elif isinstance(self._target, Listing):
                 lost = not _list_ids(self._target, publication, 1)
             else:
@@ -449,17 +456,19 @@ class Sync:
                     " table of its own. If only the receipts were lost, rebuild it"
                 )
 
-    def _list_ghosts(self, held: int) -> tuple[int, list[str]]:
+    def _list_ghosts(self, held: int) -> tuple[int, dict[str, list[str]]]:
         """Give how many records a target may hold, and those that no receipt knows."""
         if not isinstance(self._target, Listing):
-            return held, []
-        there = {each for name in self._scope for each in _list_ids(self._target, name)}
-        held = max(held, len(there))
+            return held, {}
+        there = {name: set(_list_ids(self._target, name)) for name in self._scope}
+        held = max(held, sum(map(len, there.values())))
         for receipt in self._receipts.iter_all(self._scope):
-            there -= receipt.held.keys() | receipt.pending
-        for page in self._manifest.pages if there else ():
-            there.difference_update(passage.chunk_id for passage in self._manifest.read(page))
-        return held, sorted(there)
+            there[receipt.key.publication] -= receipt.ids
+        for page in self._manifest.pages if any(there.values()) else ():
+            there[page.publication].difference_update(
+                passage.chunk_id for passage in self._manifest.read(page)
+            )
+        return held, {name: sorted(ids) for name, ids in there.items() if ids}
 
     # -- the work
 
@@ -470,15 +479,30 @@ class Sync:
         known to the next sync.
         """
         told = progress or (lambda _: None)
+        if self._rebuild:
+            self._distrust()
         for pages in _batches(self.plan.pages, _BATCH):
             self._write(self._compare(pages), told)
         for keys in _chunks(self.plan.gone, _BATCH):
             receipts = self._receipts.read(keys)
             for receipt in receipts.values():
-                receipt.pending |= receipt.held.keys()
-                receipt.held, receipt.state = {}, ""
+                receipt.distrust()
             self._receipts.write(receipts.values())
         self._delete(told)
+
+    def _distrust(self) -> None:
+        """Note as pending all that may be there: if this dies, the next sync goes on with it."""
+        for keys in _chunks(list(self._receipts.read_states(self._scope)), _BATCH):
+            receipts = self._receipts.read(keys)
+            for receipt in receipts.values():
+                receipt.distrust()
+            self._receipts.write(receipts.values())
+        for publication, ghosts in self.plan.ghosts.items():
+            # No page has an empty language, so these stand for pages that are gone.
+            self._receipts.write(
+                Receipt(PageKey(publication, "", str(number)), pending=set(some))
+                for number, some in enumerate(_chunks(ghosts, _BATCH))
+            )
 
     def _write(self, works: Sequence[_Work], progress: Callable[[int], None]) -> None:
         """Write what is new on some pages, and note what is to be deleted there."""
@@ -501,6 +525,7 @@ class Sync:
                 )
                 for passage in some
             ]
+            self._check_lock()
             with _told("the target failed to write"):
                 self._target.upsert(items)
             self._settle(some, works)
@@ -532,7 +557,7 @@ class Sync:
         for digests in _chunks(missing, self._embedder.batch_size):
             texts = [prepared[digest] for digest in digests]
             with _told(f"the model {self._embedder.model} failed"):
-                made = [list(map(float, vector)) for vector in self._embedder.embed(texts)]
+                made = [_read_vector(vector) for vector in self._embedder.embed(texts)]
             size = _check_vectors(made, len(texts), size, self._embedder.model)
             self._vectors.write(dict(zip(digests, made, strict=True)))
             progress(len(texts))
@@ -548,19 +573,15 @@ class Sync:
             receipts = self._receipts.read(keys).values()
             stale = [(each, receipt) for receipt in receipts for each in sorted(receipt.pending)]
             for some in _chunks(stale, _BATCH):
-                self._delete_ids([chunk_id for chunk_id, _ in some], progress)
+                self._check_lock()
+                with _told("the target failed to delete"):
+                    self._target.delete([chunk_id for chunk_id, _ in some])
+                progress(len(some))
                 changed = {}
                 for chunk_id, receipt in some:
                     receipt.pending.discard(chunk_id)
                     changed[receipt.key] = receipt
                 self._receipts.write(changed.values())
-        self._delete_ids(self.plan.ghosts, progress)
-
-    def _delete_ids(self, chunk_ids: Sequence[str], progress: Callable[[int], None]) -> None:
-        for some in _chunks(chunk_ids, _BATCH):
-            with _told("the target failed to delete"):
-                self._target.delete(some)
-            progress(len(some))
 
 
 @dataclass
@@ -584,7 +605,8 @@ def _told(what: str) -> Iterator[None]:
         yield
     except SyncError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # A model or store that ends the program would end it as if all was done.
         shown = f"{type(error).__name__}: {error}"
         raise SyncError(f"{what}: {shown}. What was done is kept: run the sync again") from error
 
@@ -619,6 +641,13 @@ def refuse(manifest: Manifest) -> None:
         raise SyncError("the manifest has no passages: nothing is done by it")
 
 
+def _read_vector(vector: Iterable[float]) -> list[float]:
+    if isinstance(vector, (str, bytes, dict, set)):
+        # Each of them gives numbers, too, and other ones.
+        raise TypeError(f"a vector is a list of numbers, not {type(vector).__name__}")
+    return list(map(float, vector))
+
+
 def _check_vectors(
     vectors: Sequence[Sequence[float]], count: int, size: int | None, model: str
 ) -> int:
@@ -637,6 +666,9 @@ def _check_vectors(
         # The bound is that of the 32 bits in which numbers are kept.
         if not all(isfinite(number) and abs(number) < 3.4e38 for number in vector):
             raise SyncError(f"the model {model} gave a vector with numbers that are none (NaN)")
+        # By the cosine it is near to nothing, or in some stores to all.
+        if not any(vector):
+            raise SyncError(f"the model {model} gave a vector of zeros, which has no direction")
     assert size is not None
     return size
 

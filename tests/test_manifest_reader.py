@@ -431,6 +431,44 @@ def test_lines_that_are_wrong(
         Manifest.open(path)
 
 
+@pytest.mark.parametrize("form", ["passages.json", "pretty.json", "passages.jsonl"])
+@pytest.mark.parametrize(
+    "block", [1, None, "a", [], {}, {"stay": 1}, {"digest": "x"}, {"stay": 1, "digest": "x"}]
+)
+def test_blocks_that_are_none(block: Any, form: str, tmp_path: Path) -> None:
+    as_json, lines = build({"a": {"x": ["One."]}})
+    data = json.loads(lines if form.endswith("l") else as_json)
+    (data if form.endswith("l") else data["passages"][0])["blocks"] = [block]
+    path = tmp_path / form
+    path.write_text(json.dumps(data, indent=2 if form == "pretty.json" else None))
+    with pytest.raises(ManifestError, match="blocks of"):
+        Manifest.open(path)
+
+
+@pytest.mark.parametrize("digest", ["", "a b", "a\nb", "sha256:ABC"])
+def test_a_record_digest_that_is_none(digest: str, tmp_path: Path) -> None:
+    row = json.loads(build({"a": {"x": ["One."]}})[1])
+    path = tmp_path / "passages.jsonl"
+    path.write_text(json.dumps({**row, "record_digest": digest}))
+    with pytest.raises(ManifestError, match=r"the record_digest of .* is none"):
+        Manifest.open(path)
+
+
+def test_more_files_than_can_be_open(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    paths = [tmp_path / str(number) / "passages.json" for number in range(60)]
+    for number, path in enumerate(paths):
+        path.parent.mkdir()
+        path.write_bytes(build({"a": {"": ["A."]}}, publication=f"p{number}")[0])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, most[1]))
+    try:
+        with pytest.raises(ManifestError, match="cannot be read: Too many open files"):
+            Manifest.open(*paths)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
+
+
 def test_a_wrong_digest(made: Path, tmp_path: Path) -> None:
     data = json.loads((made / "passages.json").read_bytes())
     data["digest"] = "sha256:" + 64 * "0"

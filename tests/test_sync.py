@@ -122,6 +122,7 @@ def open_run(opened: Manifest, target: MemoryTarget, model: Model, receipts: Pat
         ([[float("inf")]] * 4, "numbers that are none"),
         ([[1e39]] * 4, "numbers that are none"),
         ([[]] * 4, "an empty vector"),
+        ([[0.0, -0.0]] * 4, "a vector of zeros"),
         ([["a"]] * 4, "ValueError"),
         (None, "TypeError"),
     ],
@@ -677,3 +678,153 @@ def test_a_target_is_looked_into_rather_than_listed(tmp_path: Path) -> None:
     target.items.clear()
     with pytest.raises(SyncError, match="by its receipts it should"):
         sync(path, target, model.embedder(), receipts)
+
+
+# -- a sync that died, and then something else is wrong
+
+
+@dataclass
+class Dying(MemoryTarget):
+    """Fails at the write, and at the deletion, of these numbers, counted down."""
+
+    writes: int = -1
+    deletions: int = -1
+
+    def upsert(self, items: Sequence[Item]) -> None:
+        self.writes -= 1
+        if self.writes == -1:
+            raise OSError("gone")
+        super().upsert(items)
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        self.deletions -= 1
+        if self.deletions == -1:
+            raise OSError("gone")
+        super().delete(chunk_ids)
+
+
+LARGE = {f"p{number}": {"": [f"T {number} {each}." for each in range(300)]} for number in range(6)}
+GHOST = "00000000-0000-8000-8000-000000000000"
+
+
+def die(path: Path, target: Dying, receipts: Path, model: str = "model", **options: Any) -> None:
+    with pytest.raises(SyncError, match="gone"):
+        sync(path, target, Model(model).embedder(batch_size=500), receipts, **options)
+
+
+@pytest.mark.parametrize(("writes", "deletions"), [(0, -1), (1, -1), (2, -1), (-1, 0)])
+def test_a_rebuild_that_died_is_finished_by_a_sync(
+    writes: int, deletions: int, tmp_path: Path, receipts: Path
+) -> None:
+    target, path = Dying(), write_manifest(tmp_path, LARGE)
+    sync(path, target, Model().embedder(batch_size=500), receipts)
+    # Most is lost, and there is a ghost.
+    item = target.items.popitem()[1]
+    target.items = {GHOST: item._replace(chunk_id=GHOST)}
+    target.writes, target.deletions = writes, deletions
+    die(path, target, receipts, rebuild=True)
+    sync(path, target, Model().embedder(), receipts)
+    check_held(hold_memory(target), path)
+    assert check(target, ["p"], receipts) == ([], [], [], True)
+
+
+def test_what_a_sync_that_died_had_begun_with_is_counted(tmp_path: Path, receipts: Path) -> None:
+    target, path = Dying(), write_manifest(tmp_path / "old", LARGE)
+    sync(path, target, Model().embedder(batch_size=500), receipts)
+    less = write_manifest(tmp_path / "new", {"p0": LARGE["p0"]})
+    target.deletions = 1
+    die(less, target, receipts, force=True)
+    with pytest.raises(SyncError, match="1000 of 1300 records would be deleted"):
+        sync(less, target, Model().embedder(), receipts)
+    counts = sync(less, target, Model().embedder(), receipts, force=True)
+    assert counts == Counts(skipped=300, deleted=1000)
+    check_held(hold_memory(target), less)
+
+
+def test_a_sync_that_died_opens_no_way_to_delete_all(
+    tmp_path: Path, manifest: Path, receipts: Path
+) -> None:
+    target = Dying()
+    sync(manifest, target, Model().embedder(), receipts)
+    target.writes = 0
+    die(manifest, target, receipts, "another")
+    bad = write_manifest(tmp_path / "bad", {"new": {"": ["New."]}})
+    with pytest.raises(SyncError, match="11 of 11 records would be deleted"):
+        sync(bad, target, Model("another").embedder(), receipts)
+    check_held(hold_memory(target), manifest)
+
+
+def test_a_loss_after_a_sync_that_died_is_noticed(tmp_path: Path, receipts: Path) -> None:
+    target = Dying()
+    texts = [f"Text {number}." for number in range(9)]
+    sync(write_manifest(tmp_path, {"a": {"": texts}}), target, Model().embedder(), receipts)
+    path = write_manifest(tmp_path, {"a": {"": [*texts, "New."]}})
+    target.writes = 0
+    die(path, target, receipts)
+    target.items.clear()
+    with pytest.raises(SyncError, match="by its receipts it should"):
+        sync(path, target, Model().embedder(), receipts)
+
+
+# -- what a program gives wrongly
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_batch_has_texts(size: int) -> None:
+    with pytest.raises(SyncError, match="1 text or more"):
+        Model().embedder(batch_size=size)
+
+
+@pytest.mark.parametrize("vector", ["123", b"\0\1\2", {1.0: 2.0}, {1.0, 2.0}])
+def test_what_only_looks_like_numbers(
+    vector: Any, manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    with pytest.raises(SyncError, match="a vector is a list of numbers, not"):
+        sync(manifest, target, Embedder("m", lambda texts: [vector for _ in texts]), receipts)
+    assert target.items == {}
+
+
+def test_a_model_that_ends_the_program(
+    manifest: Path, target: MemoryTarget, receipts: Path
+) -> None:
+    def end(_: list[str]) -> list[list[float]]:
+        raise SystemExit
+
+    with pytest.raises(SyncError, match="the model m failed: SystemExit"):
+        sync(manifest, target, Embedder("m", end), receipts)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host:port/x", "me:…@host:port/x cannot be opened"),
+        ("mysql://me:sec@ret@host/x", "me:…@host/x is neither"),
+        ("postgresql://host:1:1/x?user=me&password=secret", "x.user=me&password=… cannot be"),
+    ],
+)
+def test_wrong_urls_keep_their_passwords(url: str, shown: str) -> None:
+    with pytest.raises(SyncError, match=shown) as caught:
+        Database.open(url)
+    assert "ret" not in str(caught.value)
+
+
+def test_a_lock_that_cannot_be_had(manifest: Path, target: MemoryTarget, receipts: Path) -> None:
+    lock = receipts.with_name(f"{receipts.name}-lock")
+    lock.write_bytes(b"no database" * 999)
+    with pytest.raises(SyncError, match=r"-lock: file is not a database"):
+        sync(manifest, target, Model().embedder(), receipts)
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(SyncError, match=r"-lock: unable to open"):
+        sync(manifest, target, Model().embedder(), receipts)
+
+
+def test_a_site_that_is_built_again_meanwhile(tmp_path: Path, receipts: Path) -> None:
+    target = MemoryTarget()
+    old, new = ({f"a={title}": {"x": ["One."]}, "b": {"": ["Two."]}} for title in ("Old", "New"))
+    path, same = write_manifest(tmp_path, old), write_manifest(tmp_path / "same", old)
+    with Manifest.open(path) as opened:
+        path.unlink()  # as a build does first
+        write_manifest(tmp_path, new)
+        sync(opened, target, Model().embedder(), receipts)
+    check_held(hold_memory(target), same)

@@ -18,7 +18,10 @@ from mkdocs_markstay.sync import Counts, SyncError, sync
 from mkdocs_markstay.vectors import VectorCache
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from mkdocs_markstay.targets import Item
 
 
 def test_many_make_the_tables_at_once(postgres: str) -> None:
@@ -76,5 +79,33 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     path, url = write_manifest(tmp_path, SITE), "postgresql://me:secret@localhost:1/none"
     with pytest.raises(SyncError, match=r"the receipts in .* cannot be used") as caught:
         sync(path, MemoryTarget(), Model().embedder(), url)
-    assert "me:***@localhost" in str(caught.value)
+    assert "me:…@localhost" in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+class Cut(MemoryTarget):
+    """A store that lets go of all locks with its first write, as a server that is restarted."""
+
+    url = ""
+
+    def upsert(self, items: Sequence[Item]) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_locks join pg_database on oid = database"
+                " where locktype = 'advisory' and datname = current_database()"
+            )
+        super().upsert(items)
+
+
+def test_who_has_lost_the_lock_writes_nothing_more(postgres: str, tmp_path: Path) -> None:
+    pages = {f"p{each}": {"": [f"{each} {number}." for number in range(500)]} for each in (1, 2)}
+    path, target = write_manifest(tmp_path, pages), Cut()
+    target.url = postgres
+    with pytest.raises(SyncError, match="cannot be used"):
+        sync(path, target, Model().embedder(batch_size=500), postgres)
+    assert len(target.items) == 500
+    last = MemoryTarget(target.items)
+    sync(path, last, Model().embedder(), postgres)
+    check_held(hold_memory(last), path)
