@@ -8,19 +8,18 @@ be searched, and the next sync finishes the work. The terms are defined in ``doc
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import islice
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mkdocs_markstay.database import Database
-from mkdocs_markstay.identity import digest_values
+from mkdocs_markstay.embedder import Embedder
 from mkdocs_markstay.manifest import Manifest, PagePlace, Passage
 from mkdocs_markstay.partitions import PARTITIONS
 from mkdocs_markstay.receipts import PageKey, Receipt, Receipts
-from mkdocs_markstay.sync_errors import SyncError
+from mkdocs_markstay.sync_errors import SyncError, told
+from mkdocs_markstay.target_check import Differences, check, find_ids, list_ids
 from mkdocs_markstay.targets import Item, Listing, Lookup, Target, make_metadata
 from mkdocs_markstay.vectors import VectorCache
 
@@ -35,51 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Counts", "Differences", "Embedder", "Sync", "SyncError", "check", "sync"]
 
-CONTENTS = ("text", "path")
-"""What can be embedded: the text alone, or the titles that lead to it and the text."""
 MAX_DELETE = 0.3
 
 T = TypeVar("T")
 
-# Part of each receipt: to be raised when other metadata are written.
-_LAYOUT = 1
 _BATCH = 500
 _SAMPLE = 50
-
-
-@dataclass(frozen=True)
-class Embedder:
-    """A model that makes vectors.
-
-    ``model`` names it: by this name its vectors are known later, so it has to change with all
-    that changes them. ``embed`` gives the vectors of texts, in their order. ``content`` is one of
-    `CONTENTS`. ``batch_size`` is how many texts are given at a time.
-    """
-
-    model: str
-    embed: Callable[[list[str]], Iterable[Iterable[float]]]
-    content: str = "text"
-    batch_size: int = 64
-
-    def __post_init__(self) -> None:
-        if not self.model:
-            raise SyncError("the embedding model has no name. Vectors are kept by it: give one")
-        if self.content not in CONTENTS:
-            raise SyncError(f"embedded can be {' or '.join(CONTENTS)}, not {self.content!r}")
-        if self.batch_size < 1:
-            raise SyncError(f"a model is given 1 text or more at a time, not {self.batch_size}")
-
-    @property
-    def fingerprint(self) -> str:
-        """The digest of what a target's vectors were made with."""
-        return digest_values({"model": self.model, "content": self.content, "layout": _LAYOUT})
-
-    def prepare(self, passage: Passage) -> tuple[bytes, str]:
-        """Give what is embedded of a passage, and before it its digest."""
-        if self.content == "text":
-            return bytes.fromhex(passage.text_digest.removeprefix("sha256:")), passage.text
-        text = f"{' > '.join(passage.path)}\n\n{passage.text}"
-        return sha256(text.encode()).digest(), text
 
 
 class Counts(NamedTuple):
@@ -98,19 +58,6 @@ class Counts(NamedTuple):
     skipped: int = 0
     deleted: int = 0
     embedded: int = 0
-
-
-class Differences(NamedTuple):
-    """What a target does not hold, though its receipts say so, and what it should not hold.
-
-    Of ``pending`` ids nothing is known: a sync has begun with them and has not ended.
-    ``listed`` is false if the target cannot say which ids it has: ``ghosts`` are unknown then.
-    """
-
-    missing: list[str]
-    ghosts: list[str]
-    pending: list[str]
-    listed: bool
 
 
 @dataclass
@@ -185,70 +132,6 @@ def sync(
                 run.check_deletions(max_delete)
             run.execute()
         return run.plan.counts
-
-
-def check(
-    target: Target,
-    publications: Iterable[str],
-    receipts: Database | str | os.PathLike[str],
-    *,
-    namespace: str = "",
-) -> Differences:
-    """Compare what a target holds of some publications with its receipts.
-
-    Whether the receipts are those of today's manifest is another question, which the plan of a
-    sync answers. Raises SyncError if there is no receipt of one of them.
-    """
-    if isinstance(publications, str):
-        raise SyncError(f"publications are a list of names: write [{publications!r}]")
-    with ExitStack() as stack:
-        if not isinstance(receipts, Database):
-            receipts = Database.open(receipts)
-            stack.callback(receipts.close)
-        store = Receipts(receipts, namespace)
-        found = Differences([], [], [], isinstance(target, Listing))
-        for publication in dict.fromkeys(publications):
-            with receipts.locked(namespace, PARTITIONS):
-                _check_publication(target, publication, store, found)
-        return found
-
-
-def _check_publication(
-    target: Target, publication: str, store: Receipts, found: Differences
-) -> None:
-    receipts = list(store.iter_all({publication: PARTITIONS}))
-    if not receipts:
-        raise SyncError(
-            f"there are no receipts of {publication} in namespace {store.namespace!r}. Nothing was"
-            " synced to here, or other receipts are meant"
-        )
-    held = {chunk_id for receipt in receipts for chunk_id in receipt.held}
-    pending = {chunk_id for receipt in receipts for chunk_id in receipt.pending}
-    if isinstance(target, Listing):
-        there = set(_list_ids(target, publication))
-        found.ghosts.extend(sorted(there - held - pending))
-    elif isinstance(target, Lookup):
-        there = _find(target, sorted(held))
-    else:
-        raise SyncError("this target has no way to say what it holds")
-    found.missing.extend(sorted(held - there))
-    found.pending.extend(sorted(pending))
-
-
-def _list_ids(target: Listing, publication: str, most: int | None = None) -> list[str]:
-    with _told(_SILENT):
-        return list(islice(target.list_ids(publication), most))
-
-
-def _find(target: Lookup, chunk_ids: list[str]) -> set[str]:
-    there: set[str] = set()
-    for start in range(0, len(chunk_ids), _BATCH):
-        with _told(_SILENT):
-            there.update(target.find_ids(chunk_ids[start : start + _BATCH]))
-    return there
-
-
-_SILENT = "the target failed to say what it holds"
 
 
 class Sync:
@@ -423,9 +306,9 @@ class Sync:
                 continue
             # A list may have to be read as a whole, so a look is better.
             if isinstance(self._target, Lookup):
-                lost = not _find(self._target, sample)
+                lost = not find_ids(self._target, sample)
             elif isinstance(self._target, Listing):
-                lost = not _list_ids(self._target, publication, 1)
+                lost = not list_ids(self._target, publication, 1)
             else:
                 lost = False
             if lost:
@@ -442,11 +325,11 @@ class Sync:
             if self._receipts.read_states({publication: PARTITIONS}):
                 continue
             if isinstance(self._target, Listing):
-                there = bool(_list_ids(self._target, publication, 1))
+                there = bool(list_ids(self._target, publication, 1))
             elif isinstance(self._target, Lookup):
                 pages = (page for page in self._manifest.pages if page.publication == publication)
                 sample = [each.chunk_id for page in pages for each in self._manifest.read(page)[:1]]
-                there = bool(sample) and bool(_find(self._target, sample[:_SAMPLE]))
+                there = bool(sample) and bool(find_ids(self._target, sample[:_SAMPLE]))
             else:
                 there = False
             if there:
@@ -460,7 +343,7 @@ class Sync:
         """Give how many records a target may hold, and those that no receipt knows."""
         if not isinstance(self._target, Listing):
             return held, {}
-        there = {name: set(_list_ids(self._target, name)) for name in self._scope}
+        there = {name: set(list_ids(self._target, name)) for name in self._scope}
         held = max(held, sum(map(len, there.values())))
         for receipt in self._receipts.iter_all(self._scope):
             there[receipt.key.publication] -= receipt.ids
@@ -478,17 +361,17 @@ class Sync:
         Raises SyncError where the model or the target fails. All that was done by then is
         known to the next sync.
         """
-        told = progress or (lambda _: None)
+        tell = progress or (lambda _: None)
         if self._rebuild:
             self._distrust()
         for pages in _batches(self.plan.pages, _BATCH):
-            self._write(self._compare(pages), told)
+            self._write(self._compare(pages), tell)
         for keys in _chunks(self.plan.gone, _BATCH):
             receipts = self._receipts.read(keys)
             for receipt in receipts.values():
                 receipt.distrust()
             self._receipts.write(receipts.values())
-        self._delete(told)
+        self._delete(tell)
 
     def _distrust(self) -> None:
         """Note as pending all that may be there: if this dies, the next sync goes on with it."""
@@ -526,7 +409,7 @@ class Sync:
                 for passage in some
             ]
             self._check_lock()
-            with _told("the target failed to write"):
+            with told("the target failed to write"):
                 self._target.upsert(items)
             self._settle(some, works)
             progress(len(items))
@@ -556,9 +439,8 @@ class Sync:
         missing = [digest for digest in prepared if digest not in vectors]
         for digests in _chunks(missing, self._embedder.batch_size):
             texts = [prepared[digest] for digest in digests]
-            with _told(f"the model {self._embedder.model} failed"):
-                made = [_read_vector(vector) for vector in self._embedder.embed(texts)]
-            size = _check_vectors(made, len(texts), size, self._embedder.model)
+            made = self._embedder.make_vectors(texts, size)
+            size = len(made[0])
             self._vectors.write(dict(zip(digests, made, strict=True)))
             progress(len(texts))
             # As they are in the cache, so that the same vector is written every time.
@@ -574,7 +456,7 @@ class Sync:
             stale = [(each, receipt) for receipt in receipts for each in sorted(receipt.pending)]
             for some in _chunks(stale, _BATCH):
                 self._check_lock()
-                with _told("the target failed to delete"):
+                with told("the target failed to delete"):
                     self._target.delete([chunk_id for chunk_id, _ in some])
                 progress(len(some))
                 changed = {}
@@ -596,19 +478,6 @@ class _Work:
     writes: list[Passage] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
-
-
-@contextmanager
-def _told(what: str) -> Iterator[None]:
-    """Turn any failure of foreign code into one that says what to do."""
-    try:
-        yield
-    except SyncError:
-        raise
-    except (Exception, SystemExit) as error:
-        # A model or store that ends the program would end it as if all was done.
-        shown = f"{type(error).__name__}: {error}"
-        raise SyncError(f"{what}: {shown}. What was done is kept: run the sync again") from error
 
 
 def _check_arguments(target: Target, embedder: Embedder) -> None:
@@ -639,38 +508,6 @@ def refuse(manifest: Manifest) -> None:
             raise SyncError(f"the manifest of {name} is not complete. Build the whole site")
     if not manifest.headers:
         raise SyncError("the manifest has no passages: nothing is done by it")
-
-
-def _read_vector(vector: Iterable[float]) -> list[float]:
-    if isinstance(vector, (str, bytes, dict, set)):
-        # Each of them gives numbers, too, and other ones.
-        raise TypeError(f"a vector is a list of numbers, not {type(vector).__name__}")
-    return list(map(float, vector))
-
-
-def _check_vectors(
-    vectors: Sequence[Sequence[float]], count: int, size: int | None, model: str
-) -> int:
-    """Give the size of vectors; raise SyncError for those that no store should get."""
-    if len(vectors) != count:
-        raise SyncError(f"the model {model} gave {len(vectors)} vectors for {count} texts")
-    for vector in vectors:
-        size = size or len(vector)
-        if not vector:
-            raise SyncError(f"the model {model} gave an empty vector")
-        if len(vector) != size:
-            raise SyncError(
-                f"the model {model} gave a vector of {len(vector)} numbers, and others of {size}."
-                " A model that changes needs another name"
-            )
-        # The bound is that of the 32 bits in which numbers are kept.
-        if not all(isfinite(number) and abs(number) < 3.4e38 for number in vector):
-            raise SyncError(f"the model {model} gave a vector with numbers that are none (NaN)")
-        # By the cosine it is near to nothing, or in some stores to all.
-        if not any(vector):
-            raise SyncError(f"the model {model} gave a vector of zeros, which has no direction")
-    assert size is not None
-    return size
 
 
 def _key(page: PagePlace) -> PageKey:
