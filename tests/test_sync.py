@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ from mkdocs_markstay.sync import Counts, Embedder, Sync, SyncError, check, sync
 from mkdocs_markstay.vectors import VectorCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mkdocs_markstay.targets import Item
@@ -109,8 +110,15 @@ def test_another_policy_alone_writes_nothing(
         assert run.plan.pages == []
 
 
-def open_run(opened: Manifest, target: MemoryTarget, model: Model, receipts: Path) -> Any:
-    return Sync(opened, target, model.embedder(), Database.open(receipts))
+@contextmanager
+def open_run(
+    opened: Manifest, target: MemoryTarget, model: Model, receipts: Path
+) -> Iterator[Sync]:
+    with (
+        closing(Database.open(receipts)) as database,
+        Sync(opened, target, model.embedder(), database) as run,
+    ):
+        yield run
 
 
 @pytest.mark.parametrize(
@@ -579,8 +587,11 @@ def test_a_second_writer_waits_or_refuses(
     process.start()
     assert process.pid is not None
     assert ready.wait(30)
-    with pytest.raises(SyncError, match="another sync is writing here"):
-        sync(manifest, target, Model().embedder(), Database.open(receipts, wait=0.1))
+    with (
+        closing(Database.open(receipts, wait=0.1)) as database,
+        pytest.raises(SyncError, match="another sync is writing here"),
+    ):
+        sync(manifest, target, Model().embedder(), database)
     # Who dies keeps nobody waiting.
     os.kill(process.pid, signal.SIGKILL)
     process.join()
