@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from haystack import Document
 from haystack.components.writers import DocumentWriter
 from haystack.document_stores.types import DuplicatePolicy
 
-from mkdocs_markstay.manifest import Manifest
+from mkdocs_markstay.manifest import opened
 from mkdocs_markstay.sync import MAX_DELETE, Counts, Embedder, SyncError
 from mkdocs_markstay.sync import sync as sync_target
 from mkdocs_markstay.targets import make_metadata
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from haystack.document_stores.types import DocumentStore
 
     from mkdocs_markstay.database import Database
+    from mkdocs_markstay.manifest import Manifest
     from mkdocs_markstay.targets import Item, Target
 
 __all__ = ["load", "sync", "writer"]
@@ -28,12 +28,10 @@ __all__ = ["load", "sync", "writer"]
 
 def load(manifest: Manifest | str | os.PathLike[str]) -> list[Document]:
     """Give each passage as a document: its chunk id is the id. Raises ManifestError."""
-    with ExitStack() as stack:
-        if not isinstance(manifest, Manifest):
-            manifest = stack.enter_context(Manifest.open(manifest))
+    with opened(manifest) as found:
         return [
             Document(id=each.chunk_id, content=each.text, meta=make_metadata(each))
-            for each in manifest.iter_passages()
+            for each in found.iter_passages()
         ]
 
 

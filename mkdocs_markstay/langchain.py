@@ -18,7 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from mkdocs_markstay.manifest import Manifest
+from mkdocs_markstay.manifest import opened
 from mkdocs_markstay.partitions import PARTITIONS
 from mkdocs_markstay.sync import MAX_DELETE, Counts, Embedder, SyncError, refuse
 from mkdocs_markstay.sync import sync as sync_target
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from langchain_core.stores import ByteStore
 
     from mkdocs_markstay.database import Database
-    from mkdocs_markstay.manifest import Passage
+    from mkdocs_markstay.manifest import Manifest, Passage
     from mkdocs_markstay.targets import Item, Target
 
 __all__ = [
@@ -83,7 +83,7 @@ class PassageLoader(BaseLoader):
 
     def lazy_load(self) -> Iterator[Document]:
         """Give the documents in the order of the manifest."""
-        with _opened(self.manifest) as manifest:
+        with opened(self.manifest) as manifest:
             if self.whole:
                 _refuse_parts(manifest)
             yield from map(_make_document, manifest.iter_passages())
@@ -99,15 +99,6 @@ def load(manifest: Manifest | str | os.PathLike[str]) -> list[Document]:
 
 def _make_document(passage: Passage) -> Document:
     return Document(id=passage.chunk_id, page_content=passage.text, metadata=make_metadata(passage))
-
-
-@contextmanager
-def _opened(manifest: Manifest | str | os.PathLike[str]) -> Iterator[Manifest]:
-    if isinstance(manifest, Manifest):
-        yield manifest
-    else:
-        with Manifest.open(manifest) as opened:
-            yield opened
 
 
 # -- any vector store, by the engine
@@ -345,8 +336,8 @@ def index_arguments(
     delete what is not in it.
     """
     loader = PassageLoader(manifest, whole=True)
-    with _opened(manifest) as opened:
-        _refuse_parts(opened)
+    with opened(manifest) as found:
+        _refuse_parts(found)
     return {
         "docs_source": loader,
         "key_encoder": read_key,
@@ -422,9 +413,9 @@ def refresh(
         name = type(vector_store).__name__
         raise SyncError(f"a {name} cannot be asked for records by their ids")
     rewritten = 0
-    with _opened(manifest) as opened:
-        refuse(opened)
-        passages = opened.iter_passages()
+    with opened(manifest) as found:
+        refuse(found)
+        passages = found.iter_passages()
         while batch := list(islice(passages, _BATCH)):
             ids = [passage.chunk_id for passage in batch]
             known = record_manager.exists(ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-from mkdocs_markstay.manifest import Manifest
+from mkdocs_markstay.manifest import opened
 from mkdocs_markstay.sync import MAX_DELETE, Counts, Embedder, SyncError, refuse
 from mkdocs_markstay.sync import sync as sync_target
 from mkdocs_markstay.targets import METADATA, make_metadata
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from llama_index.core.storage.docstore import BaseDocumentStore
 
     from mkdocs_markstay.database import Database
+    from mkdocs_markstay.manifest import Manifest
     from mkdocs_markstay.targets import Item, Target, Value
 
 __all__ = ["PassageNodes", "PassagePipeline", "documents", "load", "pipeline", "sync"]
@@ -54,21 +55,19 @@ def load(manifest: Manifest | str | os.PathLike[str], *, flat: bool = False) -> 
     its section (PARENT) and its neighbours on the page (PREVIOUS, NEXT). ``flat`` writes lists
     in metadata as JSON, as stores need it that keep no lists. Raises ManifestError.
     """
-    with ExitStack() as stack:
-        if not isinstance(manifest, Manifest):
-            manifest = stack.enter_context(Manifest.open(manifest))
+    with opened(manifest) as found:
         nodes: list[TextNode] = []
-        for page in manifest.pages:
-            found = [
+        for page in found.pages:
+            page_nodes = [
                 _make_node(each.chunk_id, each.text, make_metadata(each), flat=flat)
-                for each in manifest.read(page)
+                for each in found.read(page)
             ]
-            for before, after in pairwise(found):
+            for before, after in pairwise(page_nodes):
                 before.relationships[NodeRelationship.NEXT] = _relate(after.id_, ObjectType.TEXT)
                 after.relationships[NodeRelationship.PREVIOUS] = _relate(
                     before.id_, ObjectType.TEXT
                 )
-            nodes += found
+            nodes += page_nodes
         return nodes
 
 
@@ -289,10 +288,8 @@ def documents(manifest: Manifest | str | os.PathLike[str]) -> list[Document]:
     Raises ManifestError, and SyncError for a manifest by which nothing may be deleted: an
     empty one, one of a preview, one that is not complete.
     """
-    with ExitStack() as stack:
-        if not isinstance(manifest, Manifest):
-            manifest = stack.enter_context(Manifest.open(manifest))
-        refuse(manifest)
+    with opened(manifest) as found:
+        refuse(found)
         return [
             Document(
                 id_=passage.chunk_id,
@@ -301,7 +298,7 @@ def documents(manifest: Manifest | str | os.PathLike[str]) -> list[Document]:
                 excluded_embed_metadata_keys=list(METADATA),
                 excluded_llm_metadata_keys=list(METADATA),
             )
-            for passage in manifest.iter_passages()
+            for passage in found.iter_passages()
         ]
 
 

@@ -7,7 +7,7 @@ in memory are the places of its pages, and for that check parts of chunk ids, no
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from sys import intern
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.manifest_files import ManifestFile
 
-__all__ = ["Manifest", "ManifestError", "PagePlace", "Passage"]
+__all__ = ["Manifest", "ManifestError", "PagePlace", "Passage", "opened"]
 
 
 class Source(Protocol):
@@ -152,6 +152,16 @@ class Manifest:
             header = other._replace(digest=digest, partitions=partitions)
         owners.setdefault(header.publication, name)
         self.headers[header.publication] = header
+
+
+@contextmanager
+def opened(manifest: Manifest | str | os.PathLike[str]) -> Iterator[Manifest]:
+    """Open a manifest for a while; one that is open already stays so."""
+    if isinstance(manifest, Manifest):
+        yield manifest
+    else:
+        with Manifest.open(manifest) as found:
+            yield found
 
 
 class _Checked(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mkdocs_markstay.database import Database
 from mkdocs_markstay.embedder import Embedder
-from mkdocs_markstay.manifest import Manifest, PagePlace, Passage
+from mkdocs_markstay.manifest import Manifest, PagePlace, Passage, opened
 from mkdocs_markstay.partitions import PARTITIONS
 from mkdocs_markstay.receipts import PageKey, Receipt, Receipts
 from mkdocs_markstay.sync_errors import SyncError, told
@@ -111,14 +111,13 @@ def sync(
     if not 0 <= max_delete <= 1:
         raise SyncError(f"max_delete is a share of the target: 0.3 is 30 %. It is {max_delete}")
     with ExitStack() as stack:
-        if not isinstance(manifest, Manifest):
-            manifest = stack.enter_context(Manifest.open(manifest))
+        found = stack.enter_context(opened(manifest))
         if not isinstance(receipts, Database):
             receipts = Database.open(receipts)
             stack.callback(receipts.close)
         run = stack.enter_context(
             Sync(
-                manifest,
+                found,
                 target,
                 embedder,
                 receipts,
