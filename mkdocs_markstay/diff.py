@@ -111,7 +111,7 @@ class Place(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A value that is another one."""
+    """A value that is another one: its ``name``, and what it was and is."""
 
     name: str
     old: Any
