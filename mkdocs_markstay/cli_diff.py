@@ -16,7 +16,7 @@ from mkdocs_markstay import __version__
 from mkdocs_markstay.cli_tools import fail
 
 # As in mkdocs_markstay.diff_formats, which takes time to import.
-FORMATS = ("text", "json", "markdown", "github")
+FORMATS = ("text", "json", "markdown", "github", "html")
 
 
 @click.command()
@@ -29,6 +29,12 @@ FORMATS = ("text", "json", "markdown", "github")
     default="text",
     show_default=True,
     help="How the changes are written.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write. Default: standard output.",
 )
 @click.option("--fail-on", metavar="KINDS", default="", help="Exit with 1 for these, with commas.")
 @click.option(
@@ -43,45 +49,70 @@ FORMATS = ("text", "json", "markdown", "github")
     show_default=True,
     help="The folder of the sources, for --format github.",
 )
-def diff(old: str, new: str, style: str, fail_on: str, cited: Path | None, docs: str) -> None:
+def diff(
+    old: str,
+    new: str,
+    style: str,
+    output: Path | None,
+    fail_on: str,
+    cited: Path | None,
+    docs: str,
+) -> None:
     """Say what changed between two manifests, of passages and of sections.
 
     OLD and NEW are files, folders, or committed files: git:REV, git:REV:PATH.
     """
     from dataclasses import replace
+    from functools import partial
     from tempfile import TemporaryDirectory
 
     from mkdocs_markstay.citations import find_citations, read_citations
     from mkdocs_markstay.diff import FAILURES, compare
-    from mkdocs_markstay.diff_formats import Report, write_report
+    from mkdocs_markstay.diff_entries import Report
+    from mkdocs_markstay.diff_formats import write_report
+    from mkdocs_markstay.diff_texts import read_texts
     from mkdocs_markstay.manifest_files import open_manifest
     from mkdocs_markstay.manifest_shapes import ManifestError
+    from mkdocs_markstay.whole_file import write_file
 
     wanted = [name.strip() for name in fail_on.split(",") if name.strip()]
     for name in wanted:
         if name not in FAILURES:
             fail(f"--fail-on {name}: there is no such kind. Kinds are {', '.join(FAILURES)}")
-    # What a comparison makes is needed to its end, so looking for garbage is of no use.
-    gc.disable()
-    try:
-        with TemporaryDirectory() as first, TemporaryDirectory() as second:
+    # Texts are read when a report is written, so the two are kept until then.
+    with TemporaryDirectory() as first, TemporaryDirectory() as second:
+        # What a comparison makes is needed to its end, so looking for garbage is of no use.
+        gc.disable()
+        try:
             manifests = open_manifest(old, new, Path(first)), open_manifest(new, old, Path(second))
             citations = find_citations(read_citations(cited), *manifests) if cited else None
             found = compare(*manifests)
-    except (ManifestError, OSError) as error:
-        fail(str(error))
-    finally:
-        gc.enable()
-    affected: list[str] = []
-    if citations is not None:
-        touched = [(change, citations.touched(change)) for change in found.changes]
-        found = replace(found, changes=[change for change, texts in touched if texts])
-        texts = set().union(*(texts for _, texts in touched))
-        affected = [text for text in citations.texts if text in texts]
-    failures = [name for name in FAILURES if name in wanted and name in found.failures()]
-    report = Report(found, failures, citations, affected)
-    for part in write_report(report, style, __version__, docs):
-        click.echo(part.encode("utf-8", "backslashreplace"), nl=False)
+        except (ManifestError, OSError) as error:
+            fail(str(error))
+        finally:
+            gc.enable()
+        affected: list[str] = []
+        if citations is not None:
+            touched = [(change, citations.touched(change)) for change in found.changes]
+            found = replace(found, changes=[change for change, texts in touched if texts])
+            texts = set().union(*(texts for _, texts in touched))
+            affected = [text for text in citations.texts if text in texts]
+        failures = [name for name in FAILURES if name in wanted and name in found.failures()]
+        read = partial(read_texts, old=manifests[0], new=manifests[1])
+        report = Report(found, failures, citations, affected, read)
+        written = write_report(report, style, __version__, docs)
+        parts = (part.encode("utf-8", "backslashreplace") for part in written)
+        try:
+            if output is None:
+                for part in parts:
+                    click.echo(part, nl=False)
+            else:
+                try:
+                    write_file(output, parts)
+                except OSError as error:
+                    fail(f"{output} cannot be written: {error.strerror}")
+        except ManifestError as error:
+            fail(str(error))
     if failures:
         click.echo(f"found of --fail-on: {', '.join(failures)}", err=True)
         raise SystemExit(1)
