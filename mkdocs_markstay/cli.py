@@ -17,6 +17,7 @@ from mkdocs_markstay import __version__
 from mkdocs_markstay.cli_diff import diff
 from mkdocs_markstay.cli_export import export
 from mkdocs_markstay.cli_register import lock, move, rename, resolve, restore, retire
+from mkdocs_markstay.cli_stats import stats
 from mkdocs_markstay.cli_sync import sync
 from mkdocs_markstay.cli_tools import (
     config_option,
@@ -28,6 +29,9 @@ from mkdocs_markstay.cli_tools import (
     inspect,
     print_findings,
     print_if_not_configured,
+    progress,
+    quiet_option,
+    sum_up,
     within,
 )
 
@@ -56,6 +60,7 @@ def main() -> None:
 @click.argument(
     "site", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="SITE"
 )
+@quiet_option
 def verify(site: Path) -> None:
     """Prove that the published site in the folder SITE and its manifest agree.
 
@@ -66,11 +71,12 @@ def verify(site: Path) -> None:
     from mkdocs_markstay.findings import judge, summarize
     from mkdocs_markstay.verify import verify_site
 
-    findings = judge(verify_site(site), {})
+    with progress() as shown:
+        findings = judge(verify_site(site, shown), {})
     for found in findings:
         click.echo(found)
     if findings:
-        click.echo(summarize(findings), err=True)
+        sum_up(summarize(findings))
         raise SystemExit(1)
     click.echo(f"{site}: the site and its manifest agree")
 
@@ -114,6 +120,7 @@ def verify(site: Path) -> None:
 @click.option("--site-url", metavar="URL", help="The address of the site.")
 @click.option("--language", metavar="CODE", help="The language of the site.")
 @format_option
+@quiet_option
 def manifest(
     site: Path,
     config_file: Path | None,
@@ -138,14 +145,15 @@ def manifest(
     folder = output or site
     try:
         options = choose_options(config_file, given)
-        made = read_site(site, options)
+        with progress() as shown:
+            made = read_site(site, options, shown)
     except (OptionsError, SiteError) as error:
         fail(str(error))
     with closing(made):
         findings = judge([*made.findings, *check_free(folder)], options.severities)
         print_findings(join_left_out(findings, site) if style == "text" else findings, style)
         if findings:
-            click.echo(summarize(findings), err=True)
+            sum_up(summarize(findings))
         if any(found.level == "error" for found in findings):
             raise SystemExit(1)
         if not made.pages:
@@ -154,7 +162,7 @@ def manifest(
             made.write(folder)
         except OSError as error:
             fail(f"the manifest cannot be written: {error}")
-        click.echo(f"{name_path(folder)}: {made.writer.summary()}", err=True)
+        sum_up(f"{name_path(folder)}: {made.writer.summary()}")
         if made.sourceless:
             pages = count(made.sourceless, "page")
             click.echo(f"no source was found of {pages} of {made.pages}", err=True)
@@ -180,6 +188,7 @@ def manifest(
     metavar="REVISION",
     help="With --stays: also find markers that were dropped, doubled or relocated since.",
 )
+@quiet_option
 def check(
     config_file: str | None,
     paths: tuple[str, ...],
@@ -210,6 +219,7 @@ def check(
 @main.command()
 @config_option
 @click.option("--prune", is_flag=True, help="Only take out what is repaired; add nothing.")
+@quiet_option
 def baseline(config_file: str | None, prune: bool) -> None:
     """Record today's findings, so that only new ones fail.
 
@@ -247,6 +257,7 @@ def baseline(config_file: str | None, prune: bool) -> None:
     type=click.Path(exists=True, file_okay=False),
     help="The docs folder of the translations. Default: the site's.",
 )
+@quiet_option
 def parity(
     config_file: str | None, style: str, original: str | None, translation: str | None
 ) -> None:
@@ -279,7 +290,7 @@ def parity(
         fail(why)
     judged = judge([*found.unnamed, *found.others], settings.levels)
     print_findings(judged, style)
-    click.echo(f"{summarize(judged)} ({count(pages, 'translated page')})", err=True)
+    sum_up(f"{summarize(judged)} ({count(pages, 'translated page')})")
     print_if_not_configured(configured=settings.configured)
     raise SystemExit(1 if judged else 0)
 
@@ -307,6 +318,7 @@ def parity(
 @click.option("--stays", is_flag=True, help="Write markers below blocks that have none instead.")
 @click.option("--refresh", is_flag=True, help="With --stays: accept blocks that were edited.")
 @click.option("--repair", is_flag=True, help="With --stays: give copies of blocks their own ids.")
+@quiet_option
 def stamp(
     config_file: str | None,
     paths: tuple[str, ...],
@@ -376,7 +388,7 @@ def _finish(stamps: Stamps, name: str, *, write: bool) -> NoReturn:
     for missed, reason in stamps.missed.items():
         click.echo(f"{missed} {reason}", err=True)
     what = f"{count(stamps.ids, name)} in {count(len(stamps.files), 'file')}"
-    click.echo(f"{what} {'written' if write else 'to write (--write)'}", err=True)
+    sum_up(f"{what} {'written' if write else 'to write (--write)'}")
     print_if_not_configured(configured=stamps.settings.configured)
     raise SystemExit(any(found.level in ("error", "warning") for found in stamps.findings))
 
@@ -442,7 +454,7 @@ def _print_summary(findings: Sequence[Finding], verdict: Verdict) -> None:
     if verdict.debts:
         parts.append(verdict.debts)
     pages = count(verdict.pages, "page")
-    click.echo(f"{'; '.join(parts)} ({pages}, {verdict.rendered} rendered now)", err=True)
+    sum_up(f"{'; '.join(parts)} ({pages}, {verdict.rendered} rendered now)")
     print_if_not_configured(configured=verdict.configured)
 
 
@@ -451,5 +463,5 @@ def _exit(findings: Sequence[Finding], verdict: Verdict) -> None:
     raise SystemExit(any(found.level in failing for found in findings))
 
 
-for _command in (diff, export, lock, move, rename, resolve, restore, retire, sync):
+for _command in (diff, export, lock, move, rename, resolve, restore, retire, stats, sync):
     main.add_command(_command)

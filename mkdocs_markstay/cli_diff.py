@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from mkdocs_markstay import __version__
-from mkdocs_markstay.cli_tools import fail
+from mkdocs_markstay.cli_tools import count, fail, progress, quiet_option, sum_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # As in mkdocs_markstay.diff_formats, which takes time to import.
 FORMATS = ("text", "json", "markdown", "github", "html")
@@ -49,6 +53,7 @@ FORMATS = ("text", "json", "markdown", "github", "html")
     show_default=True,
     help="The folder of the sources, for --format github.",
 )
+@quiet_option
 def diff(
     old: str,
     new: str,
@@ -73,7 +78,6 @@ def diff(
     from mkdocs_markstay.diff_texts import read_texts
     from mkdocs_markstay.manifest_files import open_manifest
     from mkdocs_markstay.manifest_shapes import ManifestError
-    from mkdocs_markstay.whole_file import write_file
 
     wanted = [name.strip() for name in fail_on.split(",") if name.strip()]
     for name in wanted:
@@ -86,7 +90,8 @@ def diff(
         try:
             manifests = open_manifest(old, new, Path(first)), open_manifest(new, old, Path(second))
             citations = find_citations(read_citations(cited), *manifests) if cited else None
-            found = compare(*manifests)
+            with progress() as shown:
+                found = compare(*manifests, shown)
         except (ManifestError, OSError) as error:
             fail(str(error))
         finally:
@@ -101,18 +106,28 @@ def diff(
         read = partial(read_texts, old=manifests[0], new=manifests[1])
         report = Report(found, failures, citations, affected, read)
         written = write_report(report, style, __version__, docs)
-        parts = (part.encode("utf-8", "backslashreplace") for part in written)
         try:
-            if output is None:
-                for part in parts:
-                    click.echo(part, nl=False)
-            else:
-                try:
-                    write_file(output, parts)
-                except OSError as error:
-                    fail(f"{output} cannot be written: {error.strerror}")
+            _write(written, output)
         except ManifestError as error:
             fail(str(error))
+    if style != "text" or output is not None:  # the text begins with it
+        changes, (before, after) = count(len(found.changes), "change"), found.passages
+        sum_up(f"{changes} ({before} passages in OLD, {after} in NEW)")
     if failures:
         click.echo(f"found of --fail-on: {', '.join(failures)}", err=True)
         raise SystemExit(1)
+
+
+def _write(parts: Iterable[str], output: Path | None) -> None:
+    """Write a report, to a file as a whole or not at all."""
+    from mkdocs_markstay.whole_file import write_file
+
+    encoded = (part.encode("utf-8", "backslashreplace") for part in parts)
+    if output is None:
+        for part in encoded:
+            click.echo(part, nl=False)
+        return
+    try:
+        write_file(output, encoded)
+    except OSError as error:
+        fail(f"{output} cannot be written: {error.strerror}")

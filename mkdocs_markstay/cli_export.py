@@ -7,12 +7,11 @@ What a command needs is imported when it runs, so that each is quick.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from mkdocs_markstay.cli_tools import count, fail
+from mkdocs_markstay.cli_tools import count, fail, progress, quiet_option
 
 
 @click.command()
@@ -33,6 +32,7 @@ from mkdocs_markstay.cli_tools import count, fail
     show_default=True,
     help="How many parts to write, 1 to 256.",
 )
+@quiet_option
 def export(manifests: tuple[str, ...], output: Path, shards: int) -> None:
     """Write manifests as a data set: Parquet files for engines and workers.
 
@@ -44,15 +44,9 @@ def export(manifests: tuple[str, ...], output: Path, shards: int) -> None:
     try:
         from mkdocs_markstay.export import export_manifest
 
-        with Manifest.open(*manifests) as manifest:
-            bar = click.progressbar(
-                range(manifest.count),
-                label="Exporting",
-                hidden=not sys.stderr.isatty(),
-                file=sys.stderr,
-            )
-            with bar:
-                written = export_manifest(manifest, output, shards, bar.update)
+        with progress() as shown, Manifest.open(*manifests, progress=shown) as manifest:
+            shown.begin("Writing passages", manifest.count)
+            written = export_manifest(manifest, output, shards, shown.advance)
     except (ManifestError, OSError) as error:
         fail(str(error))
     records = count(sum(part.records for part in written), "passage")

@@ -25,6 +25,8 @@ from mkdocs_markstay.cli_tools import (
     inspect,
     print_findings,
     print_if_not_configured,
+    quiet_option,
+    sum_up,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ _fix_links = click.option(
 )
 @_fix_links
 @format_option
+@quiet_option
 def lock(
     config_file: str | None, check: bool, since: str | None, fix_links: bool, style: str
 ) -> None:
@@ -77,7 +80,7 @@ def lock(
     _print_verdict(findings, style)
     if check and not findings:
         shown = site.register.shown
-        click.echo(f"{shown} is current: {_referents(len(site.register.entries))}", err=True)
+        sum_up(f"{shown} is current: {_referents(len(site.register.entries))}")
     if changes is not None:
         moved = [e.referent for e in site.register.entries.values() if e.paths[1:]]
         moved += [old for old, new in site.followed.items() if old != new]
@@ -121,12 +124,12 @@ def _update_register(site: _Site) -> tuple[list[Finding], Changes | None]:
     judged = judge(findings, _levels(site))
     failing = any(found.level == "error" for found in judged)
     if register.doubles or (failing and not doubles):
-        click.echo(f"{register.shown} is not changed", err=True)
+        sum_up(f"{register.shown} is not changed")
         return judged, None
     if failing:
         site.write()
         lines = count(doubles, "line")
-        click.echo(f"{register.shown} is not changed, but for {lines} that stood twice", err=True)
+        sum_up(f"{register.shown} is not changed, but for {lines} that stood twice")
         return judged, None
     if not places:
         fail("the site publishes nothing, so there is nothing to record")
@@ -136,7 +139,7 @@ def _update_register(site: _Site) -> tuple[list[Finding], Changes | None]:
     changes.changed[:0] = moved.changed
     site.write()
     what = f"{len(changes.added)} added, {len(changes.changed)} changed"
-    click.echo(f"{register.shown}: {_referents(len(register.entries))} ({what})", err=True)
+    sum_up(f"{register.shown}: {_referents(len(register.entries))} ({what})")
     written = register.to_text().encode()
     findings = parse_register(written, register.shown, register.command).findings
     return judge(findings, _levels(site)), changes
@@ -152,7 +155,7 @@ def _print_verdict(findings: Sequence[Finding], style: str) -> None:
 
     print_findings(findings, style)
     if findings:
-        click.echo(summarize(findings), err=True)
+        sum_up(summarize(findings))
 
 
 @click.command()
@@ -161,6 +164,7 @@ def _print_verdict(findings: Sequence[Finding], style: str) -> None:
 @click.argument("old", metavar="OLD-ID")
 @click.argument("new", metavar="NEW-ID")
 @_fix_links
+@quiet_option
 def rename(config_file: str | None, page: str, old: str, new: str, fix_links: bool) -> None:
     """Give a section of the file PAGE another id, and keep the old one for its old address.
 
@@ -195,6 +199,7 @@ def rename(config_file: str | None, page: str, old: str, new: str, fix_links: bo
 @click.argument("old", metavar="OLD-REFERENT")
 @click.argument("new", metavar="NEW-REFERENT")
 @_fix_links
+@quiet_option
 def move(config_file: str | None, old: str, new: str, fix_links: bool) -> None:
     """Say that what was published as OLD-REFERENT is now NEW-REFERENT.
 
@@ -221,6 +226,7 @@ def move(config_file: str | None, old: str, new: str, fix_links: bool) -> None:
     is_flag=True,
     help="Of the page REFERENT, or of the site, all anchors of blocks that are missing.",
 )
+@quiet_option
 def retire(config_file: str | None, referent: str, reason: str, *, stays: bool) -> None:
     """Say that what was published as REFERENT is gone for good, and why."""
     from mkdocs_markstay.register_edits import retire as change
@@ -244,6 +250,7 @@ def retire(config_file: str | None, referent: str, reason: str, *, stays: bool) 
 @click.command()
 @config_option
 @click.argument("referent", metavar="REFERENT")
+@quiet_option
 def restore(config_file: str | None, referent: str) -> None:
     """Say that what was published as REFERENT, and had gone, is back: the same, not another.
 

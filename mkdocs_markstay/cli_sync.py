@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_markstay.cli_tools import count, fail
+from mkdocs_markstay.cli_tools import count, fail, progress, quiet_option, sum_up
 from mkdocs_markstay.sync_errors import hide_password
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def _read_share(context: click.Context, option: click.Parameter, value: str) -> 
     help="Delete what the target holds of a site that is given up.",
 )
 @click.option("--rebuild", is_flag=True, help="Write everything, whatever the receipts say.")
+@quiet_option
 def sync(
     manifests: tuple[str, ...],
     place: str,
@@ -133,7 +134,8 @@ def sync(
         fail("a sync needs a model. Name it: --embedder MODULE:FUNCTION")
     try:
         with ExitStack() as stack:
-            manifest = stack.enter_context(Manifest.open(*manifests))
+            with progress() as shown:
+                manifest = stack.enter_context(Manifest.open(*manifests, progress=shown))
             made = None if check else Model(model or embedder or "", _load(embedder or ""), content)
             store = open_store(place, namespace)
             stack.callback(store.close)
@@ -143,9 +145,12 @@ def sync(
                 found = compare(store.target, manifest.headers, database, namespace=namespace)
                 _tell_differences(found, place)
                 raise SystemExit(bool(found.missing or found.ghosts or found.pending))
-            run = stack.enter_context(
-                Sync(manifest, store.target, made, database, namespace=namespace, rebuild=rebuild)
-            )
+            with progress() as shown:
+                shown.begin("Planning")
+                run = Sync(
+                    manifest, store.target, made, database, namespace=namespace, rebuild=rebuild
+                )
+            stack.enter_context(run)
             _tell_plan(run.plan, made, manifests, place, namespace)
             if dry_run:
                 click.echo("nothing was done: --dry-run", err=True)
@@ -153,8 +158,9 @@ def sync(
             if not force:
                 run.check_deletions(max_delete / 100)
             start = time.monotonic()
-            with _progress(run.plan.steps) as progress:
-                run.execute(progress.update)
+            with progress() as shown:
+                shown.begin("Embedding and writing", run.plan.steps)
+                run.execute(shown.advance)
             _tell_end(run.plan, time.monotonic() - start)
     except (ManifestError, SyncError) as error:
         fail(_advise(str(error)))
@@ -188,13 +194,6 @@ def _load(name: str) -> Callable[[list[str]], Sequence[Sequence[float]]]:
     return function
 
 
-def _progress(steps: int) -> Any:
-    """Show how far a sync is, and how long it will take, to a person at a terminal."""
-    return click.progressbar(
-        length=steps, label="writing", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
-
-
 def _tell_plan(
     plan: Plan, embedder: Embedder, manifests: Sequence[str], place: str, namespace: str
 ) -> None:
@@ -220,13 +219,12 @@ def _tell_plan(
 def _tell_end(plan: Plan, seconds: float) -> None:
     counts = plan.counts
     if not plan.steps:
-        click.echo(f"nothing to do: {count(counts.skipped, 'passage')} as they should be", err=True)
+        sum_up(f"nothing to do: {count(counts.skipped, 'passage')} as they should be")
         return
-    click.echo(
+    sum_up(
         f"{counts.added} added ({counts.reused} reused), {counts.rewritten} rewritten,"
         f" {counts.deleted} deleted, {counts.skipped} skipped;"
-        f" {count(counts.embedded, 'text')} embedded in {seconds:.1f} s",
-        err=True,
+        f" {count(counts.embedded, 'text')} embedded in {seconds:.1f} s"
     )
 
 
@@ -242,4 +240,4 @@ def _tell_differences(found: Differences, place: str) -> None:
         click.echo(f"a sync into {place} has not ended. Run it again", err=True)
     else:
         listed = "" if found.listed else ", as far as it can say"
-        click.echo(f"{place} holds what its receipts say{listed}", err=True)
+        sum_up(f"{place} holds what its receipts say{listed}")

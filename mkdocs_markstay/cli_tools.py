@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from mkdocs_markstay import __version__
+from mkdocs_markstay.progress import SILENT, make_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.inspection import Inspection
+    from mkdocs_markstay.progress import Progress
 
 # As in mkdocs_markstay.formats, which takes time to import.
 FORMATS = ("text", "json", "github", "sarif")
@@ -38,6 +40,41 @@ format_option = click.option(
     show_default=True,
     help="How findings are written.",
 )
+
+_QUIET, _PROGRESS = f"{__name__}.quiet", f"{__name__}.progress"
+
+
+def _set_quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[_QUIET] = value
+
+
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_quiet,
+    help="Show no progress and no summary.",
+)
+
+
+def progress() -> Progress:
+    """Give what shows how far the command is that runs: the same one each time."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return SILENT
+    if _PROGRESS not in context.meta:
+        quiet = context.meta.get(_QUIET, False)
+        context.meta[_PROGRESS] = make_progress(sys.stderr, os.environ, quiet=quiet)
+    shown: Progress = context.meta[_PROGRESS]
+    return shown
+
+
+def sum_up(text: str) -> None:
+    """Say in one line what a command did, unless it was asked to be quiet."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.meta.get(_QUIET):
+        click.echo(text, err=True)
 
 
 def count(number: int, name: str) -> str:
@@ -76,7 +113,9 @@ def inspect(config_file: str, run: Inspection, **overrides: Any) -> None:
     gc.freeze()
     atexit.register(gc.freeze)
     try:
-        inspect_site(config_file, run, **overrides)
+        with progress() as run.progress:
+            run.progress.begin(run.step)
+            inspect_site(config_file, run, **overrides)
     finally:
         gc.unfreeze()
 

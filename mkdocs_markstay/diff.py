@@ -16,6 +16,7 @@ from mkdocs_markstay.identity import STAY_PREFIX
 from mkdocs_markstay.manifest_files import LINES, ManifestFile
 from mkdocs_markstay.manifest_shapes import ManifestError
 from mkdocs_markstay.manifest_stream import PageRows, Rows, differences
+from mkdocs_markstay.progress import SILENT
 from mkdocs_markstay.records import Publication, Record, flatten
 from mkdocs_markstay.stay_pairs import (
     Blocks,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mkdocs_markstay.manifest_stream import Group, Line, Page
+    from mkdocs_markstay.progress import Progress
     from mkdocs_markstay.stay_pairs import BlockPlace, StayKey
 
 WHATS = ("page", "section", "block", "passage")
@@ -225,17 +227,22 @@ class Comparison:
         return found
 
 
-def compare(old: ManifestFile, new: ManifestFile) -> Comparison:
-    """Compare two manifests. Raises ManifestError for what cannot be read."""
+def compare(old: ManifestFile, new: ManifestFile, progress: Progress = SILENT) -> Comparison:
+    """Compare two manifests. Raises ManifestError for what cannot be read.
+
+    ``progress`` is told how much of the two files was read.
+    """
     with ExitStack() as stack:
-        return _Diff(_Side(old, stack), _Side(new, stack)).run()
+        sides = (_Side(each, stack, progress) for each in (old, new))
+        return _Diff(*sides).run(progress)
 
 
 class _Side:
     """One of the two manifests."""
 
-    def __init__(self, manifest: ManifestFile, stack: ExitStack) -> None:
+    def __init__(self, manifest: ManifestFile, stack: ExitStack, progress: Progress) -> None:
         self.manifest = manifest
+        self._progress = progress
         self.header = manifest.header
         self._stack = stack
         self.part = LINES if self.header is None else "passages"
@@ -250,12 +257,15 @@ class _Side:
                 site_url,
             )
             self._pages, self._sections = (
-                PageRows(self.rows("pages")),
-                PageRows(self.rows("sections")),
+                PageRows(self._open("pages", SILENT)),
+                PageRows(self._open("sections", SILENT)),
             )
 
     def rows(self, part: str) -> Rows:
-        return self._stack.enter_context(closing(Rows(self.manifest, part)))
+        return self._open(part, self._progress)
+
+    def _open(self, part: str, progress: Progress) -> Rows:
+        return self._stack.enter_context(closing(Rows(self.manifest, part, progress)))
 
     def first(self) -> Record | None:
         """Give the first passage."""
@@ -312,11 +322,14 @@ class _Diff:
         # The markers of passages with such that only one of the two has, by `id`.
         self.stays_of: dict[int, tuple[str, ...]] = {}
 
-    def run(self) -> Comparison:
+    def run(self, progress: Progress) -> Comparison:
+        size = sum(side.manifest.path.stat().st_size for side in (self.old, self.new))
+        progress.begin("Comparing", size, in_bytes=True)
         if self.listed:
             self._compare_rows("pages", _PAGE_FIELDS)
             self._compare_rows("sections", _SECTION_FIELDS)
         passages = self._compare_passages()
+        progress.begin("Looking for what moved")
         gone = self._resolve_blocks()
         self._resolve_left()
         self._resolve_referents(self._match_blocks() if self.moving else self._resolve_passages())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mkdocs_markstay.progress import SILENT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from os import PathLike
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.findings import Finding
     from mkdocs_markstay.headings import Heading
     from mkdocs_markstay.page_report import PageReport
+    from mkdocs_markstay.progress import Progress
 
 
 class InspectionError(Exception):
@@ -74,6 +77,7 @@ class Inspection:
     each page as it was rendered. ``begin_page`` is called with the key and the path of
     each page before it is rendered, and with None after the last. ``every_stay``: each block
     must have a marker, and no page shows anything of markers, whatever the options say.
+    ``progress`` is told of each page that was rendered, as of a part of ``step``.
 
     What comes of it: ``reports`` of all pages, in the site's order, ``findings`` that
     are not judged yet, ``rendered`` if they were kept. ``unprobed`` are known pages that have
@@ -88,6 +92,8 @@ class Inspection:
     keep: bool = False
     begin_page: Callable[[str | None, str | None], None] = lambda _key, _path: None
     every_stay: bool = False
+    step: str = "Rendering pages"
+    progress: Progress = SILENT
 
     settings: SiteSettings | None = None
     reports: list[PageReport] = field(default_factory=list)

@@ -6,6 +6,7 @@ in memory are the places of its pages, and for that check parts of chunk ids, no
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
@@ -20,10 +21,10 @@ from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, PARQUET_NAME,
 from mkdocs_markstay.manifest_stream import PageRows, Rows
 from mkdocs_markstay.manifest_values import Header, PagePlace, Passage
 from mkdocs_markstay.partitions import DATASET_NAME, PARTITIONS, partition_of
+from mkdocs_markstay.progress import SILENT
 from mkdocs_markstay.records import Publication, Record, flatten
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import IO
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mkdocs_markstay.manifest_files import ManifestFile
+    from mkdocs_markstay.progress import Progress
 
 __all__ = ["Manifest", "ManifestError", "PagePlace", "Passage", "opened"]
 
@@ -45,6 +47,14 @@ class Source(Protocol):
     @property
     def headers(self) -> Sequence[Header]:
         """What is known of its sites."""
+
+    @property
+    def size(self) -> int:
+        """How long the file is, in bytes."""
+
+    @property
+    def end(self) -> int:
+        """What the first number of a place is at most."""
 
     def scan(self) -> Iterator[tuple[tuple[int, int], Record]]:
         """Give all passages in their order, checked, as records of ``passages.jsonl``."""
@@ -66,27 +76,28 @@ class Manifest:
     with passages, in their order; ``count`` is the number of all passages.
     """
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], progress: Progress = SILENT) -> None:
         self._sources = sources
         self._stack = ExitStack()
         self.headers: dict[str, Header] = {}
         self.pages: list[PagePlace] = []
         self.count = 0
-        self._check()
+        self._check(progress)
 
     @classmethod
-    def open(cls, *paths: str | os.PathLike[str]) -> Manifest:
+    def open(cls, *paths: str | os.PathLike[str], progress: Progress = SILENT) -> Manifest:
         """Open manifests by their files or folders, and check them as a whole.
 
         A folder is that of a site or of an exported data set. Raises ManifestError with the
         file, and the line if there is one, for what is missing, damaged, cut off, foreign or
         of a newer schema, for chunk ids that stand twice, and for two manifests of one site.
+        ``progress`` is told how much of the check is done.
         """
         with ExitStack() as stack:
             sources = [source for path in paths for source in _open(Path(path), stack)]
             if not sources:
                 raise ManifestError("there is no manifest to read")
-            found = cls(sources)
+            found = cls(sources, progress)
             found._stack = stack.pop_all()
             return found
 
@@ -114,13 +125,15 @@ class Manifest:
         """Read the passages of a page; the order of `pages` is the fastest one to ask in."""
         return [Passage.from_record(row) for row in self._sources[page.source].read(page)]
 
-    def _check(self) -> None:
+    def _check(self, progress: Progress) -> None:
         owners: dict[str, str] = {}
         chunk_ids = ChunkIdSet()
+        size = sum(source.size for source in self._sources)
+        progress.begin("Checking the manifest", size, in_bytes=True)
         for number, source in enumerate(self._sources):
             for header in source.headers:
                 self._add_header(header, source.name, owners)
-            checked = _check_source(number, source, chunk_ids)
+            checked = _check_source(number, source, chunk_ids, progress)
             for name in checked.digests:
                 if all(name != header.publication for header in source.headers):
                     self._add_header(Header(name), source.name, owners)
@@ -174,7 +187,9 @@ _EMPTY = f"sha256:{sha256().hexdigest()}"
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
-def _check_source(number: int, source: Source, chunk_ids: ChunkIdSet) -> _Checked:
+def _check_source(
+    number: int, source: Source, chunk_ids: ChunkIdSet, progress: Progress
+) -> _Checked:
     """Read all passages of a file once, and note where each page begins."""
     pages: list[PagePlace] = []
     totals: dict[str, Any] = {}
@@ -213,6 +228,7 @@ def _check_source(number: int, source: Source, chunk_ids: ChunkIdSet) -> _Checke
                 raise ManifestError(
                     f"{source.name_place(place)}: the page {found[1]} is of another part"
                 )
+            progress.advance((place[0] - start[0]) * source.size // source.end)
             key, start, first, page_total = found, place, count, sha256()
         _check_ids(row, source, place, chunk_ids)
         line = f"{row['chunk_id']} {row['record_digest']}\n".encode()
@@ -288,6 +304,7 @@ class _LineSource:
             self.name = self._manifest.name
             self._part = LINES if self._manifest.header is None else "passages"
             self._file: IO[bytes] = self._stack.enter_context(self._manifest.path.open("rb"))
+            self.size = self.end = os.fstat(self._file.fileno()).st_size
             self._rows = self._stack.enter_context(closing(Rows(self._manifest, self._part)))
             self._owners: _Owners | None = None
             if self._part != LINES:

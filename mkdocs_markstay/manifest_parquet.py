@@ -175,6 +175,7 @@ class ParquetSource:
         self._rows: list[Record] = []
         try:
             self._file = pq.ParquetFile(path, page_checksum_verification=True)
+            self.size = path.stat().st_size
         except (OSError, ValueError) as error:
             raise ManifestError(_damaged(path, error)) from None
         try:
@@ -185,6 +186,7 @@ class ParquetSource:
         groups = range(self._file.metadata.num_row_groups)
         sizes = [self._file.metadata.row_group(number).num_rows for number in groups]
         self._starts = list(accumulate(sizes, initial=0))[:-1]
+        self.end = sum(sizes)
 
     def close(self) -> None:
         """Give the file back."""

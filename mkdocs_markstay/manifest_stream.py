@@ -9,17 +9,23 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from io import BufferedReader, FileIO
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.manifest_files import LINES
 from mkdocs_markstay.manifest_shapes import ManifestError, check_row
+from mkdocs_markstay.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
     from typing import IO
 
+    from typing_extensions import Buffer
+
     from mkdocs_markstay.manifest_files import ManifestFile
+    from mkdocs_markstay.progress import Progress
     from mkdocs_markstay.records import Record
 
 # How a record begins, with its referent. In JSON no quotation mark behind another sign than a
@@ -62,14 +68,14 @@ class Group(NamedTuple):
 class Rows:
     """The rows of one part of a manifest, as lines, in their order.
 
-    ``number`` counts the lines that were read.
+    ``number`` counts the lines that were read; ``progress`` is told of the bytes.
     """
 
-    def __init__(self, manifest: ManifestFile, part: str) -> None:
+    def __init__(self, manifest: ManifestFile, part: str, progress: Progress = SILENT) -> None:
         self.manifest = manifest
         self.part = part
         self._start = _STARTS[part]
-        self._file = manifest.path.open("rb", buffering=_READ_AT_ONCE)
+        self._file = _open(manifest.path, progress)
         self.rewind()
 
     def close(self) -> None:
@@ -119,6 +125,25 @@ class Rows:
             return row
         place = self.manifest.place(self.part, number)
         raise ManifestError(f"{place}: this is no record of a manifest: {reason}")
+
+
+def _open(path: Path, progress: Progress) -> IO[bytes]:
+    if progress is SILENT:
+        return path.open("rb", buffering=_READ_AT_ONCE)
+    return BufferedReader(_CountedFile(path, progress), _READ_AT_ONCE)
+
+
+class _CountedFile(FileIO):
+    """A file that tells how much of it is read: in large pieces, so that lines cost nothing."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self._progress = progress
+
+    def readinto(self, buffer: Buffer) -> int | None:
+        count = super().readinto(buffer)
+        self._progress.advance(count or 0)
+        return count
 
 
 def _rows(file: IO[bytes]) -> Iterator[bytes]:

@@ -66,7 +66,7 @@ class Originals:
         path = Path(self.original)
         pages = [page for page in run.rendered if self._is_original(page, run)]
         if not pages:
-            other = Inspection(keep=True)
+            other = Inspection(keep=True, step="Rendering the originals")
             if path.is_file():
                 other.wants = lambda _key, source: os.path.realpath(source) == self.original
             self._inspect(path if path.is_dir() else path.parent, other)

@@ -411,11 +411,14 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         del config
         self.nav = nav
         if self.inspection is not None:
+            total = 0
             for file in files.documentation_pages():
                 key = page_key(file.src_uri, file.dest_uri)
                 wanted = self.inspection.wants(key, file.abs_src_path or "")
                 # What MkDocs asks before it renders a page of a --dirty build.
                 file.is_modified = partial(bool, wanted)  # type: ignore[method-assign]
+                total += wanted
+            self.inspection.progress.begin(self.inspection.step, total)
         return nav
 
     @event_priority(FIRST)
@@ -614,6 +617,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         """Give a page its Markdown back: excerpts of a blog are made from it."""
         if self.markdown is not None:
             page.markdown, self.markdown = self.markdown, None
+        if self.inspection is not None:
+            self.inspection.progress.advance()
         return html
 
     on_page_content = CombinedEvent(_on_page_content_first, _on_page_content_last)

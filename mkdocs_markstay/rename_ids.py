@@ -81,6 +81,7 @@ class Renaming:
 
     def _prove(self, inspect: Callable[[Inspection], None]) -> Mapping[str, PublishedPlace]:
         trial = Inspection(wants=lambda key, _path: key in self.keys, known=self._known())
+        trial.step = "Rendering pages with the id"
         inspect(trial)
         assert trial.settings is not None
         before = {(f.path, f.line, f.code) for f in judge(self.run.findings, {})}

@@ -51,6 +51,7 @@ class SiteCopy:
             if page.left_out and page.file is not None
         }
         trial = Inspection(keep=True, wants_left_out=left_out.__contains__)
+        trial.step = "Rendering pages with the edits"
         trial.every_stay = self.run.every_stay
         if keys is not None:
             trial.wants = lambda key, _path: key in keys

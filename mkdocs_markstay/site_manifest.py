@@ -25,6 +25,7 @@ from mkdocs_markstay.manifest_shapes import NAMES, SCHEMA
 from mkdocs_markstay.manifest_writer import ManifestWriter
 from mkdocs_markstay.marks import END
 from mkdocs_markstay.page_report import PageReport
+from mkdocs_markstay.progress import SILENT
 from mkdocs_markstay.published import check_leaks, check_lost, is_encrypted
 from mkdocs_markstay.records import Page, Policy, Publication, write_page
 from mkdocs_markstay.rule_options import OptionError, read_patterns
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mkdocs_markstay.html_page import AnchoredHeading, Head, Prose
+    from mkdocs_markstay.progress import Progress
     from mkdocs_markstay.sections import Section
     from mkdocs_markstay.site_options import SiteOptions
     from mkdocs_markstay.sources import PageSource
@@ -89,11 +91,14 @@ class SiteManifest:
         self.writer.close()
 
 
-def read_site(site: Path, options: SiteOptions) -> SiteManifest:
-    """Read the pages of a published site. Raises SiteError."""
-    reader = _Reader(site, options)
+def read_site(site: Path, options: SiteOptions, progress: Progress = SILENT) -> SiteManifest:
+    """Read the pages of a published site. Raises SiteError.
+
+    ``progress`` is told of each file, once when it is looked at and once when it was read.
+    """
+    reader = _Reader(site, options, progress)
     try:
-        reader.read()
+        reader.read(progress)
     except BaseException:
         reader.made.close()
         raise
@@ -177,10 +182,10 @@ class _Survey(NamedTuple):
 class _Reader:
     """Reads the pages of one site, one after the other."""
 
-    def __init__(self, site: Path, options: SiteOptions) -> None:
+    def __init__(self, site: Path, options: SiteOptions, progress: Progress) -> None:
         self.site = site
         self.options = options
-        self.survey = _survey(site)
+        self.survey = _survey(site, progress)
         elsewhere = () if self.survey.has_marks else FURNITURE_ELSEWHERE
         self.policy = Policy(
             (*FURNITURE, *elsewhere, *options.furniture), options.sizes, options.granularity
@@ -215,13 +220,15 @@ class _Reader:
         writer.redirects, writer.retired = self.old.redirects, self.old.retired
         self.made = SiteManifest(site, options.formats, writer, self.policy)
 
-    def read(self) -> None:
+    def read(self, progress: Progress) -> None:
         def order(path: str) -> tuple[str, bool, str]:
             # Behind those beside it, an index page that repeats one of them is known as a copy.
             return _folder(path), _is_index(path), path
 
+        progress.begin("Reading pages", len(self.survey.files))
         for path in sorted(self.survey.files, key=order):
             self.read_page(path)
+            progress.advance()
 
     def parse(self, path: str) -> tuple[HtmlPage, str]:
         text, problem = decode_html(_read(self.site / path))
@@ -531,11 +538,12 @@ def _name(parts: tuple[str, ...]) -> str:
 # -- the files of a site
 
 
-def _survey(site: Path) -> _Survey:
+def _survey(site: Path, progress: Progress) -> _Survey:
     files = sorted(_list_pages(site))
     if not files:
         raise SiteError(f"there is no HTML file in {name_path(site)}")
     marked, cut_off, opened, noindex = set(), set(), set(), set()
+    progress.begin("Looking at pages", len(files))
     for path in files:
         text = decode_html(_read(site / path))[0]
         mark = _MARK.search(text)
@@ -548,6 +556,7 @@ def _survey(site: Path) -> _Survey:
             opened.add(path)
         if _ROBOTS.search(text) and _NOINDEX.search(HtmlPage(text).read_head().robots):
             noindex.add(path)
+        progress.advance()
     # What all pages lack says nothing of one of them.
     if len(noindex) == len(files):
         noindex.clear()

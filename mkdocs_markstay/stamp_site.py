@@ -160,6 +160,7 @@ def _find_todays_anchors(config_file: str, inspect: Callable[..., None], run: In
         return
     # What is published has text where the plugin reads attributes.
     plain = Inspection(keep=True, plain=True, wants_left_out=run.wants_left_out)
+    plain.step = "Rendering pages as they are published"
     inspect_site_of(inspect, config_file, plain)
     anchors = {page.report.key: page.anchors for page in plain.rendered}
     for number, page in enumerate(run.rendered):

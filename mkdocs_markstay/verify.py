@@ -27,6 +27,7 @@ from mkdocs_markstay.identity import (
 from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, PARQUET_NAME, ManifestError
 from mkdocs_markstay.manifest_writer import digest_passages, page_file
 from mkdocs_markstay.passages import split_passages
+from mkdocs_markstay.progress import SILENT
 from mkdocs_markstay.sectionids import show
 from mkdocs_markstay.unmarked_soup import UnmarkedPage
 from mkdocs_markstay.whole_manifest import read_jsonl, read_manifest
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from mkdocs_markstay.progress import Progress
     from mkdocs_markstay.records import Record
     from mkdocs_markstay.sections import Section
     from mkdocs_markstay.whole_manifest import PageRecords, WholeManifest
 
 
-def verify_site(folder: Path) -> list[Finding]:
-    """Compare the published site in ``folder`` with the manifest in it."""
-    return list(_verify(folder))
+def verify_site(folder: Path, progress: Progress = SILENT) -> list[Finding]:
+    """Compare the published site in ``folder`` with the manifest in it.
+
+    ``progress`` is told of each page that was read.
+    """
+    return list(_verify(folder, progress))
 
 
-def _verify(folder: Path) -> Iterator[Finding]:
+def _verify(folder: Path, progress: Progress) -> Iterator[Finding]:
     path = folder / JSON_NAME
+    progress.begin("Reading the manifest")
     try:
         manifest = read_manifest(path)
     except ManifestError as error:
@@ -55,9 +61,11 @@ def _verify(folder: Path) -> Iterator[Finding]:
     yield from _check_header(path, manifest)
     for name in (JSONL_NAME, PARQUET_NAME):
         yield from _check_lines(folder / name, manifest)
+    progress.begin("Verifying pages", len(manifest.pages))
     for records in manifest.pages:
         yield from _check_records(path, records, manifest)
         yield from _check_page(folder, records, manifest)
+        progress.advance()
 
 
 def _check_header(path: Path, manifest: WholeManifest) -> Iterator[Finding]:

@@ -192,13 +192,15 @@ def _inspect(site: _Site, inspection: Inspection, strict: bool) -> None:
     if inspection.every_stay:
         site.rules = site.rules.with_every_stay()
     site.extension.rules = site.rules
+    paths = {file: os.fspath(site.docs / file.source) for file in files}
+    files = [file for file in files if not file.left_out or inspection.wants_left_out(paths[file])]
+    wanted = {file for file in files if inspection.wants(file.key, paths[file])}
+    inspection.progress.begin(inspection.step, len(wanted))
     for file in files:
-        path = os.fspath(site.docs / file.source)
-        if file.left_out and not inspection.wants_left_out(path):
-            continue
-        if inspection.wants(file.key, path):
-            inspection.begin_page(file.key, path)
+        if file in wanted:
+            inspection.begin_page(file.key, paths[file])
             report = _read_page(site, file, metadata.get(file.folder, {}), inspection)
+            inspection.progress.advance()
         elif file.key in inspection.known:
             report = inspection.known[file.key]
         else:

@@ -209,6 +209,13 @@ def test_the_register_is_current(config: str) -> None:
     assert ran.exit_code == 0, ran.output
 
 
+def test_its_statistics_are_those_of_the_docs(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(site.parent)
+    shown = CliRunner().invoke(main, ["stats", site.name], env={"COLUMNS": "80"}).stdout
+    text = (ROOT / "docs" / "stats.md").read_text("utf-8")
+    assert f"```text\n{shown[: shown.index('Kinds')].rstrip()}\n```\n" in text
+
+
 def test_old_addresses_land(site: Path, manifest: WholeManifest) -> None:
     assert [(row["from"], row["to"]) for row in manifest.header["redirects"]] == [
         ("gauges", "instruments"),

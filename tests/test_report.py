@@ -92,7 +92,7 @@ def open_report(old: Path, new: Path, folder: Path) -> Report:
         (folder / name).mkdir(exist_ok=True)
         opened.append(open_manifest(str(path), str(other), folder / name))
     read = partial(read_texts, old=opened[0], new=opened[1])
-    return Report(compare(*opened), read=read)
+    return Report(compare(opened[0], opened[1]), read=read)
 
 
 def write_both(folder: Path, old: Site, new: Site, **options: Any) -> tuple[Path, Path]:
@@ -352,7 +352,7 @@ def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     for style in ("html", "json", "text", "markdown", "github"):
         printed = run_markstay(tmp_path, "diff", "old", "new", "--format", style)
         ran = run_markstay(tmp_path, "diff", "old", "new", "--format", style, "-o", "out")
-        assert (ran.code, ran.out, ran.err) == (0, "", "")
+        assert (ran.code, ran.out, ran.err) == (0, "", "9 changes (6 passages in OLD, 5 in NEW)\n")
         assert (tmp_path / "out").read_text("utf-8") == printed.out
     path = tmp_path / "new" / "passages.json"
     path.write_bytes(path.read_bytes()[:-40])
@@ -372,7 +372,8 @@ def test_fail_on_writes_the_file_and_fails(tmp_path: Path) -> None:
     ran = run_markstay(
         tmp_path, "diff", "old", "new", "--format", "html", "--fail-on", "edited", "-o", "out"
     )
-    assert (ran.code, ran.out, ran.err) == (1, "", "found of --fail-on: edited\n")
+    summary = "9 changes (6 passages in OLD, 5 in NEW)\n"
+    assert (ran.code, ran.out, ran.err) == (1, "", f"{summary}found of --fail-on: edited\n")
     assert "Found of <code>--fail-on</code>: edited" in (tmp_path / "out").read_text("utf-8")
 
 
