@@ -423,7 +423,7 @@ class PageReader:
 
     def tabs(self, node: LexborNode, depth: int, out: list[Block] | None) -> None:
         """Read the panels of a tabbed set, each with its label before it."""
-        panels = _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
+        panels = _find_panels(node)
         labels = _own(node, "label", panels)
         for number, panel in enumerate(panels):
             waiting = self.labels
@@ -641,6 +641,15 @@ def _note_tick(box: LexborNode, ticks: dict[int, str]) -> None:
         item = item.parent
     if item is not None and item.tag == "li":
         ticks.setdefault(item.mem_id, "[x] " if "checked" in box.attributes else "[ ] ")
+
+
+def find_own_labels(node: LexborNode) -> list[LexborNode]:
+    """Find the labels of a tabbed set, one to each of its panels."""
+    return _own(node, "label", _find_panels(node))
+
+
+def _find_panels(node: LexborNode) -> list[LexborNode]:
+    return _own(node, ".tabbed-block") or _own(node, ".tabbed-content")
 
 
 def _own(

@@ -74,14 +74,17 @@ class ManifestFile:
         return f"{self.name}:{self.parts[part].line + number}"
 
 
-def open_manifest(argument: str, other: str, folder: Path) -> ManifestFile:
+def open_manifest(
+    argument: str, other: str, folder: Path, home: Path | None = None
+) -> ManifestFile:
     """Find the manifest that an argument names; ``other`` is the argument beside it.
 
-    ``folder`` is for temporary files. Raises ManifestError, whose message names the argument.
+    ``folder`` is for temporary files, ``home`` the folder of whose repository a commit is.
+    Raises ManifestError, whose message names the argument.
     """
     if argument.startswith(_GIT):
         path, name = folder / "manifest", argument
-        _read_commit(argument, other, path)
+        _read_commit(argument, other, path, home or Path())
     else:
         path, name = _find(argument, folder)
     try:
@@ -114,10 +117,9 @@ def _find(argument: str, folder: Path) -> tuple[Path, str]:
 # -- git
 
 
-def _read_commit(argument: str, other: str, target: Path) -> None:
+def _read_commit(argument: str, other: str, target: Path, folder: Path) -> None:
     """Write a committed manifest into a file."""
     revision, _, path = argument.removeprefix(_GIT).partition(":")
-    folder = Path()
     if not path:
         folder, path = _path_of_other(argument, other)
     if not revision or revision.startswith("-"):

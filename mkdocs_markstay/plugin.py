@@ -18,13 +18,15 @@ from mkdocs.config import config_options as c
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException, PluginError
 from mkdocs.plugins import BasePlugin, CombinedEvent, event_priority
-from mkdocs.structure.files import InclusionLevel
+from mkdocs.structure.files import File, InclusionLevel
 from mkdocs.utils import CountHandler, get_relative_url
+from mkdocs.utils.yaml import get_yaml_loader, yaml_load
 from slugify import slugify
 
 from mkdocs_markstay.bare_markdown import leave_out_ids, leave_out_markers
 from mkdocs_markstay.baseline import Baseline
 from mkdocs_markstay.checks import STAYS, Rules, check_theme, find_ids
+from mkdocs_markstay.cite import SCRIPT, STYLE, CitedSite, complete_page, write_script, write_style
 from mkdocs_markstay.extension import MarkstayExtension
 from mkdocs_markstay.extract_lexbor import check_selector, find_region
 from mkdocs_markstay.findings import (
@@ -76,13 +78,14 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment, Template
     from mkdocs.livereload import LiveReloadServer
-    from mkdocs.structure.files import File, Files
+    from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
 
     from mkdocs_markstay.conversion import Conversion
     from mkdocs_markstay.headings import Heading
+    from mkdocs_markstay.inspector import Inspector
     from mkdocs_markstay.page_source import PageOptions
     from mkdocs_markstay.page_stays import ReadContent, RenderedStays
 
@@ -265,8 +268,17 @@ class MarkstayConfig(base.Config):  # type: ignore[no-untyped-call]
     formats = c.ListOfItems(c.Choice(tuple(NAMES)), default=["json", "jsonl"])
     """The files to write: `json`, `jsonl`, `parquet`."""
 
+    cite = c.Type(bool, default=False)
+    """Put a button beside each section that copies its address, and offers other ways to cite."""
+
     verify = c.Type(bool, default=False)
     """Read the finished site again with the second extractor and compare."""
+
+    inspector = c.Type(bool, default=True)
+    """Let `mkdocs serve` show the passages on its pages. A build knows nothing of it."""
+
+    baseline_manifest = c.Optional(_Name())
+    """The manifest that the inspector compares with. Default: the one that a build wrote."""
 
 
 class _Unread(NamedTuple):
@@ -285,6 +297,7 @@ class _Build:
     rules: Rules
     exclude: Patterns
     baseline: Baseline
+    cited: CitedSite
     index: SiteIndex = field(default_factory=SiteIndex)
     theme_ids: frozenset[str] = frozenset()
     unread: list[_Unread] = field(default_factory=list)
@@ -326,6 +339,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         # What is to be read where nothing is to be published.
         self.inspection: Inspection | None = None
         self.configured = True
+        # What `mkdocs serve` shows of the passages on its pages.
+        self.inspector: Inspector | None = None
         self.docs = Path()
         self.nav: Navigation | None = None
         # Of the page that is being read: its file, and its Markdown before other plugins.
@@ -365,6 +380,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         config.markdown_extensions = [*others, self.extension]  # type: ignore[list-item]
         for plugin in config.plugins.values():
             _clean_slugs(plugin)
+        if self.config.cite:
+            _add_script(config)
         if self.build is None or not self.build.depth:
             self.build = self._begin(config)
         return config
@@ -403,6 +420,9 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 path = self._path_of(taken, config)
                 message = f"the manifest is published as {name}. Rename the file"
                 self._build.findings.append(Finding(path, 1, "same-url", message))
+        if self.config.cite:
+            files.append(File.generated(config, SCRIPT, content=write_script(self._build.cited)))
+            files.append(File.generated(config, STYLE, content=write_style()))
         return files
 
     @event_priority(LAST)
@@ -500,6 +520,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
             build.findings += verify_site(Path(name_path(folder)))
             self._report(config)
+        if self.inspector is not None:
+            self.inspector.finish(folder, dirty=self.dirty)
         self._end()
 
     on_post_build = CombinedEvent(_on_post_build_first, _on_post_build_pages, _on_post_build_last)
@@ -514,13 +536,20 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
                 self._join_pages()
                 findings = judge(build.findings, self._levels(), build.told)
                 self._log(build.baseline.judge(findings))
+            if self.inspector is not None:
+                self.inspector.fail()
             self._end()
 
     def on_serve(
         self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., Any]
     ) -> LiveReloadServer:
-        """Build again when the register changes."""
+        """Build again when the register changes, and put the inspector before the pages."""
         del builder
+        if self.inspector is not None:
+            from mkdocs_markstay.inspector_server import inspect_app  # noqa: PLC0415 (serve only)
+
+            app: Any = server.get_app()
+            server.set_app(inspect_app(app, self.inspector, server.mount_path))
         register = find_register(_config_file_of(config))
         if register.is_file():
             server.watch(os.fspath(register))
@@ -674,21 +703,48 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
     @event_priority(LAST)
     def _on_post_page_last(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Read the text of the published page."""
-        del config
         build = self._build
         output = self.marks.strip(output)
         build.written.append(page.file.abs_dest_path)
         state = build.pages.pop(page.file.dest_uri, None)
+        read = None
         if state is None:
             build.writer.discard(page.url)
         else:
-            known = build.contents.pop(page.file.dest_uri, None)
-            build.published.append((output, self._facts(page, state), state, known))
+            read = self._facts(page, state), state, build.contents.pop(page.file.dest_uri, None)
+            build.published.append((output, *read))
+            if self.config.cite:  # once all others have read the page
+                output = complete_page(output, page.url, state, build.cited)
+        if self.inspector is not None:
+            self._show(self.inspector, page, config, read)
         if len(build.published) >= _PAGES_AT_ONCE:
             self._read_published()
         return output
 
     on_post_page = CombinedEvent(_on_post_page_first, _on_post_page_last)
+
+    def _show(
+        self,
+        inspector: Inspector,
+        page: MkDocsPage,
+        config: MkDocsConfig,
+        read: tuple[Page, PageReport, ReadContent | None] | None,
+    ) -> None:
+        """Note for the inspector what a page was read by, or why it was not."""
+        from mkdocs_markstay.inspector import SeenPage  # noqa: PLC0415 (serve only)
+
+        file, why = page.file, "other"
+        if read is None:
+            if file.inclusion.is_excluded():  # type: ignore[no-untyped-call]
+                why = "draft"
+            elif self._build.exclude.match_file(file.src_uri):
+                why = "excluded"
+            elif page.meta.get("markstay") is False:
+                why = "front-matter"
+            elif any(report.target == file.dest_uri for report in self._build.lent):
+                why = "lent"
+        path = read[1].path if read else self._path_of(file, config)
+        inspector.note_page(file.dest_uri, SeenPage(path, read, why))
 
     # -- the work behind the hooks
 
@@ -738,9 +794,31 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         baseline = Baseline(_config_file_of(config))
         if self.inspection is None:
             baseline.read()
-        build = _Build(ManifestWriter(publication), policy, rules, exclude, baseline)
+        cited = CitedSite(
+            config.site_name,
+            publication.version or "",
+            config.site_url or "",
+            policy.furniture,
+            config.use_directory_urls,
+            options.stay_anchors,
+        )
+        build = _Build(ManifestWriter(publication), policy, rules, exclude, baseline, cited)
         build.findings += baseline.findings
+        if self.command == "serve" and self.inspection is None:
+            self._begin_inspector(config, build)
         return build
+
+    def _begin_inspector(self, config: MkDocsConfig, build: _Build) -> None:
+        """Let the inspector, which is there from the first build to the last, see another one."""
+        from mkdocs_markstay.inspector import Inspector, Setup  # noqa: PLC0415 (serve only)
+        from mkdocs_markstay.inspector_changes import place_baseline  # noqa: PLC0415
+
+        if self.inspector is None:
+            self.inspector = Inspector(partial(log.warning, "The inspector compares nothing: %s"))
+        self.inspector.enabled = self.config.inspector
+        home = Path(_config_file_of(config)).absolute().parent
+        place = place_baseline(self.config.baseline_manifest, home, _site_dir_of_builds(config))
+        self.inspector.begin(Setup(build.writer.publication, build.policy, place))
 
     def _language(self, config: MkDocsConfig) -> str:
         theme: Any = config.theme
@@ -1048,6 +1126,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             levels = lower_errors(levels)
         findings = build.baseline.judge(judge(build.findings, levels, build.told))
         build.findings.clear()
+        if self.inspector is not None:
+            self.inspector.note_findings(findings)
         self._log(findings)
         failing = {"error", "warning"} if config.strict else {"error"}
         if self.command == "serve" or not any(found.level in failing for found in findings):
@@ -1090,6 +1170,14 @@ def _config_file_of(config: MkDocsConfig) -> str:
     return config.config_file_path or "mkdocs.yml"
 
 
+def _site_dir_of_builds(config: MkDocsConfig) -> str:
+    """Give the folder that a build puts the site into: a preview puts it elsewhere."""
+    with suppress(OSError), open(_config_file_of(config), "rb") as file:
+        values = yaml_load(file, get_yaml_loader(config=config))
+        return str(values.get("site_dir") or "site")
+    return "site"
+
+
 def _clean_slugs(plugin: BasePlugin[Any]) -> None:
     """Keep ids out of the addresses of blog posts, which Material makes from raw headings."""
     options: Any = getattr(plugin, "config", None) or {}
@@ -1104,6 +1192,15 @@ def _clean_slugs(plugin: BasePlugin[Any]) -> None:
 
     slugify_clean.of_markstay = True  # type: ignore[attr-defined]
     options["post_slugify"] = slugify_clean
+
+
+def _add_script(config: MkDocsConfig) -> None:
+    """Let all pages load the script and the style of `cite`. The site's own styles come later."""
+    if STYLE not in config.extra_css:
+        config.extra_css.insert(0, STYLE)
+        script = c.ExtraScriptValue(SCRIPT)
+        script.defer = True
+        config.extra_javascript.append(script)
 
 
 def _ids_in_templates(folders: list[str]) -> set[str]:

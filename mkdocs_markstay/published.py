@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.checks import check_theme, find_ids
 from mkdocs_markstay.extract_lexbor import extract, find_plain_headings, find_region_span
@@ -29,6 +29,20 @@ _TOKEN_BEGINS = ("&lt;#", "&#60;#", "<#", "{#", "{ #", "{:#", "{: #")
 _TOKEN = re.compile(r"(?:<#|\{:? ?#)[^<>{}]{1,200}[>}]$")
 
 
+class ShownPage(NamedTuple):
+    """What was read of a page that is shown: where its prose is, and all that was read by.
+
+    ``opens`` are the ids of headings that open sections, ``furniture`` selectors of what is
+    no text.
+    """
+
+    span: tuple[int, int]
+    region: str
+    opens: set[str]
+    furniture: tuple[str, ...]
+    sections: list[Section]
+
+
 def read_published(
     html: str,
     page: Page,
@@ -48,6 +62,21 @@ def read_published(
     if known is not None and sections is not known.sections:
         findings += check_bound(report, attach(sections, known.sections))
     return write_page(page, sections, publication, policy), findings
+
+
+def read_shown(
+    html: str, report: PageReport, policy: Policy, known: ReadContent | None = None
+) -> ShownPage | None:
+    """Read a page's HTML as `read_published` does, for one who looks at it; None as there."""
+    span = find_region_span(html)
+    sections, _ = _read_sections(html, "", report, policy, known)
+    if span is None or sections is None:
+        return None
+    if known is not None and sections is not known.sections:
+        attach(sections, known.sections)
+    region = html[span[0] : span[1]]
+    furniture = (*policy.furniture, *report.furniture)
+    return ShownPage(span, region, _find_openers(region, report), furniture, sections)
 
 
 def digest_sections(html: str, report: PageReport) -> dict[str, str]:
@@ -96,8 +125,7 @@ def _read_sections(
             " template), so the manifest has none of it"
         )
         return None, [Finding(report.path, 1, "not-published", message)]
-    # Every other id in the region was set on purpose: by the author, or by a tool.
-    opens = {*find_ids(region), *report.lines} - report.slugs
+    opens = _find_openers(region, report)
     # What UTF-8 cannot hold is published as character references.
     text = region.encode("utf-8", "xmlcharrefreplace").decode()
     furniture = (*policy.furniture, *report.furniture)
@@ -112,6 +140,11 @@ def _read_sections(
         *check_lost(report, sections),
         *check_leaks(report, region, sections, title),
     ]
+
+
+def _find_openers(region: str, report: PageReport) -> set[str]:
+    # Every other id in the region was set on purpose: by the author, or by a tool.
+    return {*find_ids(region), *report.lines} - report.slugs
 
 
 def _ids_outside(html: str, span: tuple[int, int]) -> set[str]:

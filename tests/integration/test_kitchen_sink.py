@@ -63,3 +63,27 @@ def test_every_build_has_the_same_manifest(
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "passages.json").read_bytes() == built.manifest_bytes
+
+
+def test_cite_changes_pages_and_nothing_that_others_make_of_them(
+    built: Built, tmp_path: Path
+) -> None:
+    case = neighbours.read_case(CASE)
+    for plugin in case["config"]["plugins"]:
+        if "markstay" in plugin:
+            plugin["markstay"]["cite"] = True
+    cited = neighbours.build(tmp_path, case)
+    assert cited.passed, "\n".join(cited.log)
+    assert cited.places == built.places
+    assert cited.manifest_bytes == built.manifest_bytes
+    verified = run_markstay(tmp_path, "verify", "site")
+    assert verified.code == 0, verified.err
+    files, before = neighbours.published(cited), neighbours.published(built)
+    ours = {"assets/markstay/cite.css", "assets/markstay/cite.js"}
+    assert files.keys() - ours == before.keys()
+    # Search, feeds, texts for language models: all that is no page is the same.
+    changed = [name for name in before if files[name] != before[name]]
+    assert [name for name in changed if not name.endswith(".html")] == []
+    for name in ("secret/index.html", "print_page/index.html"):
+        assert b'data-markstay-begin="' not in files[name]
+    assert b'data-markstay-begin="guide ^"' in files["guide/index.html"]
