@@ -17,12 +17,13 @@ import sys
 import tempfile
 import termios
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from browser import start_browser
+from browser import Server, start_browser
+from test_inspected_pages import copy_example, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "example_site"
 FOLDER = ROOT / "docs" / "assets" / "screens"
 
 _KEY = b"Description"
@@ -122,7 +124,102 @@ def _paint(text: str) -> str:
     return re.sub(r"\x1b\[([\d;]+)m(.*?)\x1b\[0m", paint, escape(text), flags=re.DOTALL)
 
 
-SCREENS: dict[str, Callable[[Browser], Screen]] = {"findings": show_findings}
+# -- what readers, writers and reviewers see
+
+
+def show_cite(browser: Browser) -> Screen:
+    """Show the menu beside a section of the example site."""
+    with tempfile.TemporaryDirectory() as home, closing(Server()) as server:
+        site = Path(home, "site")
+        _run(EXAMPLE, "mkdocs", "build", "-q", "-d", str(site))
+        page = browser.new_page(viewport={"width": 1000, "height": 560}, device_scale_factor=2)
+        page.context.grant_permissions(["clipboard-write"])
+        page.goto(f"{server.mount('/', site)}siting/#height-safety")
+        page.locator("#height-safety .markstay-cite").click()
+        menu = page.locator(".markstay-menu")
+        menu.locator(".markstay-done").wait_for()
+        page.mouse.move(0, 0)
+        return Screen(page.screenshot(), tidy(menu.inner_text()))
+
+
+def show_inspector(browser: Browser) -> Screen:
+    """Show what an edit of a page does, in the preview of the example site."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = copy_example(Path(home, "guide"))
+        _run(folder, "mkdocs", "build", "-q")
+        with serve(folder) as served:
+            page = browser.new_page(
+                viewport={"width": 1280, "height": 720},
+                device_scale_factor=2,
+                reduced_motion="reduce",
+            )
+            page.goto(f"{served.url}siting/")
+            page.locator("#markstay-inspector .toggle").click()
+            page.locator("#markstay-inspector #tab-changes").click()
+            served.edit("siting.md", _edit)
+            panel = page.locator("#markstay-inspector .panel")
+            panel.locator("ins").first.wait_for()
+            panel.locator(".item .name").first.click()
+            page.mouse.move(0, 0)
+            words = re.sub(r"written .* ago", "", panel.inner_text())
+            return Screen(page.screenshot(), tidy(words))
+
+
+def show_report(browser: Browser) -> Screen:
+    """Show the report of a change to the example site."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = copy_example(Path(home, "guide"))
+        _run(folder, "mkdocs", "build", "-q", "-d", "old")
+        edits: dict[str, Callable[[str], str]] = {
+            "docs/siting.md": _edit,
+            "docs/instruments/wind.md": _edit_more,
+            # An address is lost, and it is published all the same.
+            "mkdocs.yml": lambda text: text.replace("cite: true", "permanence: warn"),
+        }
+        for name, edit in edits.items():
+            path = folder / name
+            path.write_text(edit(path.read_text("utf-8")), "utf-8")
+        _run(folder, "mkdocs", "build", "-q", "-d", "new")
+        _run(
+            folder,
+            "mkdocs_markstay",
+            "diff",
+            "old",
+            "new",
+            "-q",
+            "--format",
+            "html",
+            "-o",
+            "report.html",
+        )
+        page = browser.new_page(viewport={"width": 1180, "height": 1160}, device_scale_factor=2)
+        page.goto((folder / "report.html").as_uri())
+        page.locator("ins").first.wait_for()
+        return Screen(page.screenshot(), tidy(page.locator("body").inner_text()))
+
+
+def _edit(text: str) -> str:
+    return text.replace("as high as you safely can", "at 10 m if you safely can").replace(
+        "Check them every autumn.", "Check them every autumn and after each storm."
+    )
+
+
+def _edit_more(text: str) -> str:
+    text = text.replace("## Averages and gusts", "## The mean wind, and gusts")
+    return text.replace("{#direction}", "{#wind-direction}")
+
+
+def _run(folder: Path, *command: str) -> None:
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run([sys.executable, "-m", *command], cwd=folder, env=environment, check=True)
+
+
+SCREENS: dict[str, Callable[[Browser], Screen]] = {
+    "cite": show_cite,
+    "findings": show_findings,
+    "inspector": show_inspector,
+    "report": show_report,
+}
 
 
 # -- files
