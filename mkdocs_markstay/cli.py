@@ -8,6 +8,7 @@ What a command needs is imported when it runs, so that each is quick.
 from __future__ import annotations
 
 import os
+from errno import ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -50,7 +51,19 @@ _FOLDER = click.Path(exists=True, file_okay=False)
 _paths = click.argument("paths", nargs=-1, type=click.Path(exists=True), metavar="[PATH]...")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Where its output goes, there may be no room."""
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # Of files, commands tell themselves; whoever reads no more is no error.
+            if error.errno == ENOSPC and error.filename is None:
+                fail(f"the output cannot be written: {error.strerror}")
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mkdocs-markstay")
 def main() -> None:
     """Section ids, passages and their manifest for documentation sites."""

@@ -104,7 +104,7 @@ def diff(
             affected = [text for text in citations.texts if text in texts]
         failures = [name for name in FAILURES if name in wanted and name in found.failures()]
         read = partial(read_texts, old=manifests[0], new=manifests[1])
-        report = Report(found, failures, citations, affected, read)
+        report = Report(found, failures, citations, affected, read, progress())
         written = write_report(report, style, __version__, docs)
         try:
             _write(written, output)

@@ -122,12 +122,10 @@ def _write(stats: Stats, style: str, output: Path | None) -> None:
 
     if output is None:
         width = shutil.get_terminal_size().columns
-        plain = style == "text" and not _has_blocks()
+        encoding = "utf-8" if style != "text" else getattr(sys.stdout, "encoding", None) or "ascii"
+        plain = not _has_blocks(encoding)
         text = write_stats(stats, style, __version__, width=width, ascii_only=plain)
-        raw = text.encode("utf-8", "backslashreplace")
-        if plain:
-            raw = text.encode(sys.stdout.encoding or "ascii", "backslashreplace")
-        click.echo(raw, nl=False)
+        click.echo(text.encode(encoding, "backslashreplace"), nl=False)
         return
     text = write_stats(stats, style, __version__)
     try:
@@ -140,10 +138,10 @@ def _write(stats: Stats, style: str, output: Path | None) -> None:
     )
 
 
-def _has_blocks() -> bool:
-    """Whether standard output can show what bars are drawn with."""
+def _has_blocks(encoding: str) -> bool:
+    """Whether an encoding has what bars are drawn with."""
     try:
-        "\u2588\u258f\u2013\u2026\u00d7".encode(sys.stdout.encoding)
-    except (UnicodeEncodeError, LookupError, TypeError):
+        "\u2588\u258f\u2013\u2026\u00d7".encode(encoding)
+    except UnicodeEncodeError:
         return False
     return True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs_markstay.diff import KINDS
 from mkdocs_markstay.diff_texts import Texts
 from mkdocs_markstay.findings import printable
+from mkdocs_markstay.progress import SILENT
 from mkdocs_markstay.stay_pairs import StayKey
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.citations import Citations
     from mkdocs_markstay.diff import Change, Comparison, Field, Key, Place
+    from mkdocs_markstay.progress import Progress
 
 CAUSES = {
     "broken": "Broken addresses",
@@ -46,7 +48,8 @@ class Report:
 
     ``failures`` are those that were found of those asked for. ``affected`` are the
     citations that changes touch; without ``citations`` there are none. ``read`` gives the
-    texts of changes in OLD and in NEW, for formats that show more than excerpts.
+    texts of changes in OLD and in NEW, for formats that show more than excerpts, and
+    ``progress`` is told how far those are.
     """
 
     comparison: Comparison
@@ -54,6 +57,7 @@ class Report:
     citations: Citations | None = None
     affected: Sequence[str] = ()
     read: Callable[[Sequence[Change]], tuple[Texts, Texts]] = lambda _: (Texts(), Texts())
+    progress: Progress = SILENT
 
 
 def find_cause(change: Change) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mkdocs_markstay.diff import Change, Comparison, Key, Place
     from mkdocs_markstay.diff_entries import Report
     from mkdocs_markstay.diff_texts import Texts
+    from mkdocs_markstay.progress import Progress
 
 # No browser shows more in a reasonable time.
 _MOST = 50_000
@@ -65,7 +66,9 @@ _ABOUT = {
 def write_html(report: Report, version: str) -> Iterator[str]:
     """Write a report in parts; ``version`` is that of this package. See ``docs/diff.md``."""
     changes = sorted(report.comparison.changes, key=_order)[:_MOST]
-    data = _Data(report, changes).make()
+    with report.progress as shown:
+        shown.begin("Reading the texts")
+        data = _Data(report, changes).make(shown)
     style, script = (_read(name) for name in ("report.css", "report.js"))
     # Not even what somebody could smuggle into this file is let do anything.
     policy = (
@@ -81,7 +84,7 @@ def write_html(report: Report, version: str) -> Iterator[str]:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
     )
-    yield from _write_head(report)
+    yield from _write_head(report, data)
     if changes:
         left = left_out(len(report.comparison.changes) - len(changes), "change")
         for line in left:
@@ -153,15 +156,20 @@ class _Data:
         self.sections: dict[tuple[Any, ...], int] = {}
         self.ids: Counter[str] = Counter()
 
-    def make(self) -> dict[str, Any]:
-        rows = [self._make_change(change) for change in self.changes]
-        counts = Counter(row["cause"] for row in rows)
+    def make(self, progress: Progress) -> dict[str, Any]:
+        progress.begin("Comparing texts", len(self.changes))
+        rows = []
+        for change in self.changes:
+            rows.append(self._make_change(change))
+            progress.advance()
+        listed = {row["cause"] for row in rows}
+        counts = count_causes(self.comparison.changes)
         names = ("page", "referent", "title", "url")
         return {
             "causes": [
                 {"id": cause, "title": CAUSES[cause], "about": _ABOUT[cause], "count": number}
-                for cause in CAUSES
-                if (number := counts[cause])
+                for cause, number in counts.items()
+                if cause in listed
             ],
             "pages": [
                 {
@@ -193,8 +201,9 @@ class _Data:
             for texts, place in zip(self.texts, (change.old, change.new), strict=True)
         ]
         if change.kind == "edited":
-            before, after = map(self._cut, texts)
-            row["pieces"] = compare_words(show_unseen(before), show_unseen(after))
+            # What changed may stand far behind what is shown of a whole text.
+            pieces = compare_words(*map(show_unseen, texts))
+            row["pieces"] = [[sign, self._cut(text)] for sign, text in pieces]
         elif change.what == "passage":
             row["pieces"] = [[SAME, show_unseen(self._cut(texts[1] or texts[0]))]]
         if change.fields:
@@ -237,10 +246,11 @@ class _Data:
         return f"{name}-{self.ids[name]}" if self.ids[name] > 1 else name
 
     def _cut(self, text: str) -> str:
-        """Give a text as far as there is room for it."""
-        room = max(min(self.room, _LONGEST), 200)
-        self.room -= len(text)
-        return text if len(text) <= room else text[:room] + "…"
+        """Give a text, without its middle if there is no room for all of it."""
+        half = max(min(self.room, _LONGEST), 200) // 2
+        shown = text if len(text) <= 2 * half else f"{text[:half]}…{text[-half:]}"
+        self.room -= len(shown)
+        return shown
 
     def _find_gone(self, change: Change) -> list[str]:
         old = change.old
@@ -254,7 +264,7 @@ class _Data:
 # -- HTML
 
 
-def _write_head(report: Report) -> Iterator[str]:
+def _write_head(report: Report, data: dict[str, Any]) -> Iterator[str]:
     comparison = report.comparison
     yield (
         '<header>\n<h1>What changed</h1>\n<p class="names">'
@@ -268,12 +278,15 @@ def _write_head(report: Report) -> Iterator[str]:
     if not counts:
         yield f'<p class="none">No changes ({count_passages(comparison)}).</p>\n'
     else:
-        yield from _write_summary(comparison, counts)
+        listed = {cause["id"] for cause in data["causes"]}
+        yield from _write_summary(comparison, counts, listed)
     yield from _write_all(report)
     yield "</header>\n"
 
 
-def _write_summary(comparison: Comparison, counts: dict[str, int]) -> Iterator[str]:
+def _write_summary(
+    comparison: Comparison, counts: dict[str, int], listed: set[str]
+) -> Iterator[str]:
     pages = {(c.place.referent.partition("#")[0], c.place.lang) for c in comparison.changes}
     total = count(len(comparison.changes), "change")
     yield (
@@ -286,8 +299,10 @@ def _write_summary(comparison: Comparison, counts: dict[str, int]) -> Iterator[s
     most = max(10, *counts.values())
     for cause, number in counts.items():
         width = max(0.5, round(100 * number / most, 2))
+        title = CAUSES[cause]
+        name = f'<a href="#{cause}">{title}</a>' if cause in listed else f"<span>{title}</span>"
         yield (
-            f'<li class="{cause}"><a href="#{cause}">{CAUSES[cause]}</a> <b>{number:,}</b>'
+            f'<li class="{cause}">{name} <b>{number:,}</b>'
             ' <svg aria-hidden="true" width="100%" height="12" focusable="false">'
             f'<rect width="{width}%" height="12" rx="3"/></svg></li>\n'
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,8 +27,10 @@ _SENTENCE = re.compile(r"(?<=[.!?:;\n])(?=\s)|(?<=[\u3002\uff01\uff1f\n])")
 # Comparing takes time that grows with the square of what differs: longer texts are compared
 # sentence by sentence first, and a sentence that is longer is another one as a whole.
 _LONGEST = 4_000
-# From so many tokens on, those that are there very often are not looked for.
-_MANY = 500
+# If so many pairs of tokens are equal, those that are in very many of them are not looked for:
+# each pair is looked at again for each stretch that is found.
+_MANY = 40_000
+_OFTEN = 400
 # What is the same between two changes and no longer is of no help to a reader.
 _SHORTEST = 2
 
@@ -69,7 +72,8 @@ def _count_equal(old: Sequence[str], new: Sequence[str]) -> int:
 
 def _match(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
     keys = [token.rstrip() for token in old], [token.rstrip() for token in new]
-    matcher = SequenceMatcher(None, *keys, autojunk=len(new) > _MANY)
+    often = _find_often(*keys)
+    matcher = SequenceMatcher(often.__contains__ if often else None, *keys, autojunk=False)
     for name, start, end, other_start, other_end in matcher.get_opcodes():
         before, after = old[start:end], new[other_start:other_end]
         if name == "equal":
@@ -77,6 +81,15 @@ def _match(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
                 yield from _split_end(token, other)
         else:
             yield from _split_end("".join(before), "".join(after))
+
+
+def _find_often(old: Sequence[str], new: Sequence[str]) -> set[str]:
+    """Give the tokens that are not looked for."""
+    counts = Counter(new)
+    pairs = {token: number * counts[token] for token, number in Counter(old).items()}
+    if sum(pairs.values()) <= _MANY:
+        return set()
+    return {token for token, number in pairs.items() if number > _OFTEN}
 
 
 def _split_end(old: str, new: str) -> Iterator[Piece]:

@@ -62,6 +62,13 @@ class Source(Protocol):
     def read(self, page: PagePlace) -> Iterable[Record]:
         """Give the passages of a page, as `scan` did."""
 
+    @property
+    def listed(self) -> bool:
+        """Whether it lists pages and sections, those without passages, too."""
+
+    def iter_listed(self, part: str) -> Iterator[Record]:
+        """Give the records of its `pages` or `sections`, if it lists them."""
+
     def name_place(self, place: tuple[int, int]) -> str:
         """Name a place for people."""
 
@@ -73,7 +80,8 @@ class Manifest:
     """One or several manifests: of several sites, or parts of one that was exported.
 
     ``headers`` has what is known of each publication, by its name; ``pages`` are the pages
-    with passages, in their order; ``count`` is the number of all passages.
+    with passages, in their order; ``count`` is the number of all passages. ``listed``: pages
+    and sections without passages are known, too.
     """
 
     def __init__(self, sources: Sequence[Source], progress: Progress = SILENT) -> None:
@@ -82,6 +90,7 @@ class Manifest:
         self.headers: dict[str, Header] = {}
         self.pages: list[PagePlace] = []
         self.count = 0
+        self.listed = all(source.listed for source in sources)
         self._check(progress)
 
     @classmethod
@@ -120,6 +129,11 @@ class Manifest:
         """Give all passages, in the order of pages and documents."""
         for page in self.pages:
             yield from self.read(page)
+
+    def iter_listed(self, part: str) -> Iterator[Record]:
+        """Give the records of all `pages` or `sections` that ``passages.json`` lists."""
+        for source in self._sources:
+            yield from source.iter_listed(part)
 
     def read(self, page: PagePlace) -> list[Passage]:
         """Read the passages of a page; the order of `pages` is the fastest one to ask in."""
@@ -310,6 +324,7 @@ class _LineSource:
             if self._part != LINES:
                 self._owners = _Owners(self._manifest, self._stack)
             self.headers = self._read_header(path)
+            self.listed = self._owners is not None
         except OSError as error:
             self._stack.close()
             raise ManifestError(f"{path} cannot be read: {error.strerror}") from None
@@ -343,6 +358,12 @@ class _LineSource:
         rows = self._lines(*page.place)
         for _, (place, row) in zip(range(page.passages), rows, strict=False):
             yield self._complete(row, place)
+
+    def iter_listed(self, part: str) -> Iterator[Record]:
+        if self.listed:
+            with closing(Rows(self._manifest, part)) as rows:
+                while (line := rows.advance()) is not None:
+                    yield rows.parse(line, rows.number - 1)
 
     def _lines(self, offset: int, number: int) -> Iterator[tuple[tuple[int, int], Record]]:
         self._file.seek(offset)

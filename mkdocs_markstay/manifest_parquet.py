@@ -166,6 +166,8 @@ def _leaf(field: Any) -> str:
 class ParquetSource:
     """A file of passages, or of one part of them."""
 
+    listed = False
+
     def __init__(self, path: Path) -> None:
         self.name = str(path)
         # The group that was read last, and rows of it.
@@ -196,6 +198,10 @@ class ParquetSource:
     def _forget(self) -> None:
         # Of many parts that are open, most are not being read.
         self._group, self._table, self._rows = -1, None, []
+
+    def iter_listed(self, _part: str) -> Iterator[Record]:
+        """Give nothing: only pages and sections with passages are known."""
+        return iter(())
 
     def name_place(self, place: tuple[int, int]) -> str:
         """Name a place: the number of its record."""

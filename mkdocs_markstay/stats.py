@@ -9,28 +9,19 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from math import ceil
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_markstay.manifest import Manifest
-from mkdocs_markstay.manifest_files import open_manifest
-from mkdocs_markstay.manifest_shapes import JSON_NAME
-from mkdocs_markstay.manifest_stream import Rows
-from mkdocs_markstay.partitions import DATASET_NAME
 from mkdocs_markstay.progress import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mkdocs_markstay.manifest import PagePlace, Passage
-    from mkdocs_markstay.manifest_files import ManifestFile
     from mkdocs_markstay.progress import Progress
-    from mkdocs_markstay.records import Record
 
 # So many are named one by one.
 SHOWN = 5
@@ -163,7 +154,8 @@ def read_stats(path: str, progress: Progress = SILENT) -> Stats:
             progress.advance(page.passages)
         stats = Stats(path, sorted(manifest.headers))
         counts.give(stats)
-        _count_sections(stats, path, counts)
+        if manifest.listed:
+            _count_sections(stats, manifest, counts)
         _find_repeated(stats, manifest, counts)
         return stats
 
@@ -303,21 +295,15 @@ def make_excerpt(text: str) -> str:
 # -- sections without prose
 
 
-def _count_sections(stats: Stats, path: str, counts: _Counts) -> None:
+def _count_sections(stats: Stats, manifest: Manifest, counts: _Counts) -> None:
     """Count what ``passages.json`` lists. Of other files nothing tells what has no passage."""
-    if not path.startswith("git:") and not _is_text(Path(path)):
-        return
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        file = open_manifest(path, "", Path(folder))
-        if file.header is None:
-            return
-        generated = 0
-        of_page: Counter[tuple[str, str]] = Counter()
-        for row in _iter_rows(file, "pages"):
-            of_page[row["page_id"], row["lang"]] = 0
-        for row in _iter_rows(file, "sections"):
-            of_page[row["page_id"], row["lang"]] += 1
-            generated += row["generated"]
+    generated = 0
+    of_page: Counter[tuple[str, str]] = Counter()
+    for row in manifest.iter_listed("pages"):
+        of_page[row["page_id"], row["lang"]] = 0
+    for row in manifest.iter_listed("sections"):
+        of_page[row["page_id"], row["lang"]] += 1
+        generated += row["generated"]
     pages = [
         BarePage(page_id, lang, sections, sections - counts.with_prose[page_id, lang])
         for (page_id, lang), sections in of_page.items()
@@ -329,18 +315,6 @@ def _count_sections(stats: Stats, path: str, counts: _Counts) -> None:
     bare = [page for page in pages if page.without]
     bare.sort(key=lambda page: (-page.without, page.sections, page.page_id, page.lang))
     stats.barest = bare[:WORST]
-
-
-def _is_text(path: Path) -> bool:
-    if path.is_dir():
-        return (path / JSON_NAME).is_file() and not (path / DATASET_NAME).is_file()
-    return path.suffix != ".parquet"
-
-
-def _iter_rows(file: ManifestFile, part: str) -> Iterator[Record]:
-    with closing(Rows(file, part)) as rows:
-        while (line := rows.advance()) is not None:
-            yield rows.parse(line, rows.number - 1)
 
 
 # -- texts that stand more than once

@@ -61,6 +61,8 @@ LONG = [
     (", ".join("ab" * 16_000), ", ".join("ba" * 16_000)),
     ("Some words. " * 8_000, "Other words! " * 8_000),
     ("\n" * 100_000, "\n " * 50_000),
+    # One word that stands again and again, between others
+    ("b a " * 1_750 + "z", "z " + "a c " * 240),
 ]
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from functools import partial
 from html.parser import HTMLParser
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,17 +24,17 @@ from site_builder import run_markstay
 from test_diff import _SITES
 from test_diff_command import git, write
 
+from mkdocs_markstay import diff_html
 from mkdocs_markstay.citations import Citations
 from mkdocs_markstay.diff import KINDS, Change, Comparison, Field, Place, compare
 from mkdocs_markstay.diff_entries import CAUSES, Report, find_cause, is_link
 from mkdocs_markstay.diff_formats import write_report
 from mkdocs_markstay.diff_html import show_unseen
-from mkdocs_markstay.diff_texts import read_texts
+from mkdocs_markstay.diff_texts import Texts, read_texts
 from mkdocs_markstay.manifest_files import open_manifest
+from mkdocs_markstay.progress import Progress
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from manifest_builder import Site
 
 OLD: Site = {
@@ -145,6 +150,47 @@ def test_texts_are_whole(name: str, tmp_path: Path) -> None:
     data = show(report).data
     assert len(data["changes"]) == 27
     check_texts(paths, data)
+
+
+def test_an_edit_far_behind_in_a_text_is_shown() -> None:
+    place = Place("a#x", "en", position=0)
+    old, new = ({("a#x", "en", 0): "word " * 60_000 + end} for end in ("old end", "new end"))
+    report = make_report(
+        Change("edited", "passage", place, place), read=lambda _: (Texts(old), Texts(new))
+    )
+    ((_, first), *others) = show(report).data["changes"][0]["pieces"]
+    assert first == "word " * 20_000 + "\u2026" + "word " * 20_000
+    assert others == [["-", "old"], ["+", "new"], ["=", " end"]]
+
+
+def make_report(*changes: Change, **options: Any) -> Report:
+    return Report(Comparison("old", "new", (), False, (), (1, 1), "en", changes), **options)
+
+
+def test_what_there_is_no_room_for_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff_html, "_MOST", 2)
+    place = Place("a#x", "en", position=0)
+    edited = Change("edited", "passage", place, place)
+    page = show(make_report(edited, edited, edited, Change("added", "passage", None, place)))
+    assert [(each["id"], each["count"]) for each in page.data["causes"]] == [("edited", 3)]
+    # Nothing leads to a list that is not there.
+    assert [value for name, value in page.attributes if name == "href"] == ["#edited"]
+
+
+def test_it_tells_how_far_it_is() -> None:
+    told: list[tuple[str, int | None] | int] = []
+
+    class Told(Progress):
+        def begin(self, step: str, total: int | None = None, *, in_bytes: bool = False) -> None:
+            del in_bytes
+            told.append((step, total))
+
+        def advance(self, count: int = 1) -> None:
+            told.append(count)
+
+    place = Place("a#x", "en", position=0)
+    show(make_report(*[Change("added", "passage", None, place)] * 3, progress=Told()))
+    assert told == [("Reading the texts", None), ("Comparing texts", 3), 1, 1, 1]
 
 
 def test_if_everything_may_have_moved_whole_sections_are_shown(tmp_path: Path) -> None:
@@ -365,6 +411,42 @@ def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert ran.err.startswith("mkdocs-markstay: none/out cannot be written: ")
     ran = run_markstay(tmp_path, "diff", "old", "old", "-o", "old")
     assert (ran.code, ran.out) == (2, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    write_both(tmp_path, OLD, NEW)
+    printed = run_markstay(tmp_path, "diff", "old", "new", "--format", "html").out.encode()
+    (tmp_path / "link").symlink_to("target")
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    reader = Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()), daemon=True)
+    reader.start()
+    for name in ("link", "pipe"):
+        ran = run_markstay(tmp_path, "diff", "old", "new", "--format", "html", "-o", name)
+        assert ran.code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_bytes() == printed
+    assert (tmp_path / "pipe").is_fifo()
+    reader.join(10)
+    assert read == [printed]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+@pytest.mark.parametrize("command", ["diff old new --format html", "stats old", "diff old new"])
+def test_output_for_which_there_is_no_room(command: str, tmp_path: Path) -> None:
+    write_both(tmp_path, OLD, NEW)
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "mkdocs_markstay", *command.split(), "-q"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+    message = b"mkdocs-markstay: the output cannot be written: No space left on device\n"
+    assert (ran.returncode, ran.stderr) == (2, message)
 
 
 def test_fail_on_writes_the_file_and_fails(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from manifest_builder import Site, build
 from site_builder import Ran, build_site, run_markstay
 from site_builder import Site as Sources
 
+from mkdocs_markstay.cli import main
 from mkdocs_markstay.stats import Debts, make_buckets, make_excerpt, read_stats
 from mkdocs_markstay.stats_formats import FORMATS, write_stats
 
@@ -174,6 +177,17 @@ def test_what_lines_do_not_tell_is_not_told(site: Path) -> None:
     others = whole.keys() - {"manifest", "listed", "pages", "sections"}
     assert {key: lines[key] for key in others} == {key: whole[key] for key in others}
     assert "4  with prose; others are not listed\n" in stats(site, "site/lines").out
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names here")  # noqa: PTH110
+@pytest.mark.parametrize("name", ["passages.json", "lines/passages.jsonl"])
+def test_a_pipe_is_read_once(name: str, site: Path) -> None:
+    end, start = os.pipe()
+    with open(end, "rb"):  # noqa: PTH123
+        with open(start, "wb") as pipe:  # noqa: PTH123
+            pipe.write((site / "site" / name).read_bytes())
+        found = figures(site, f"/dev/fd/{end}")
+    assert found == {**figures(site, f"site/{name}"), "manifest": f"/dev/fd/{end}"}
 
 
 def test_other_manifests(site: Path) -> None:
@@ -374,8 +388,6 @@ def test_what_a_terminal_cannot_show_is_written_otherwise(site: Path) -> None:
     def write_as(encoding: str) -> bytes:
         from click.testing import CliRunner  # noqa: PLC0415
 
-        from mkdocs_markstay.cli import main  # noqa: PLC0415
-
         result = CliRunner(charset=encoding).invoke(main, ["stats", str(site / "site")])
         assert result.exit_code == 0
         return result.stdout_bytes
@@ -383,6 +395,15 @@ def test_what_a_terminal_cannot_show_is_written_otherwise(site: Path) -> None:
     assert "\u2588" in write_as("utf-8").decode("utf-8")
     assert "####" in write_as("ascii").decode("ascii")
     assert "####" in write_as("latin-1").decode("latin-1")
+    assert "\u2588" in write_as("gb18030").decode("gb18030")
+
+
+def test_nobody_reads_it(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)  # as `>&-` does
+        with pytest.raises(SystemExit) as exit_:
+            main(["stats", str(site / "site")])
+    assert exit_.value.code == 0
 
 
 def test_a_file_is_written_whole_or_not_at_all(site: Path) -> None:
