@@ -433,7 +433,11 @@ class _Diff:
             redirect = redirects.get(referent)
             if redirect is not None:
                 target = (redirect["to"], lang)
-            if target is not None:
+            if redirect is None and referent in retired:
+                # What is said goes before what is seen: its text may be elsewhere all the same.
+                reason = retired[referent]["reason"]
+                self.changes.append(Change("retired", what, place, None, reason=reason))
+            elif target is not None:
                 opened = self.fresh.pop(target, None)
                 if opened is not None:
                     self._known[target] = opened
@@ -448,9 +452,6 @@ class _Diff:
                         opened=opened is not None,
                     )
                 )
-            elif referent in retired:
-                reason = retired[referent]["reason"]
-                self.changes.append(Change("retired", what, place, None, reason=reason))
             else:
                 self.changes.append(Change("removed", what, place, None))
         self._resolve_old(redirects, retired)

@@ -34,6 +34,8 @@ _ROOM = 64_000
 # Of these, what concerns all may take so many.
 _HEAD = 32_000
 _SHOWN = 200
+# A pull request has other comments, too.
+_SUBJECT = "Passages and citations"
 _URL = 300
 # Bytes of what is written of a name and of a value.
 _NAME = 360
@@ -83,7 +85,7 @@ def _head(report: Report, words: Words) -> Iterator[str]:
         yield f"**Found of `--fail-on`: {', '.join(report.failures)}**\n\n"
     counts = count_causes(comparison.changes)
     if counts:
-        yield ", ".join(_say(*each) for each in counts.items()) + ".\n\n"
+        yield f"{_SUBJECT}: {', '.join(_say(*each) for each in counts.items())}.\n\n"
     lines, room = list(words.head(report)), _HEAD
     for number, line in enumerate(lines):
         room -= len(line.encode("utf-8", "replace"))
@@ -92,7 +94,7 @@ def _head(report: Report, words: Words) -> Iterator[str]:
             break
         yield f"{line}\n\n"
     if not comparison.changes:
-        yield f"No changes ({count_passages(comparison)}).\n"
+        yield f"{_SUBJECT}: no changes ({count_passages(comparison)}).\n"
         return
     yield f"| | {' | '.join(KINDS)} |\n|---|{'---:|' * len(KINDS)}\n"
     yield from _write_counts(comparison)

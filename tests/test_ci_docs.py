@@ -65,7 +65,9 @@ def test_commands_take_their_options(title: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(click.Path, "convert", lambda _, value, *__: value)
     for program, *words in list_commands(title):
         if program == "mkdocs-markstay":
-            main.commands[words[0]].make_context(words[0], words[1:])
+            # As the group does it: a command keeps the names of the option for help of its first context.
+            group = main.make_context(program, list(words))
+            main.commands[words[0]].make_context(words[0], words[1:], parent=group)
 
 
 def test_jobs_wait_for_jobs_that_are_there() -> None:

@@ -694,7 +694,7 @@ def test_markdown(sites: Path) -> None:
     assert (
         ran.out
         == """\
-**1 broken address**, 1 removed.
+Passages and citations: **1 broken address**, 1 removed.
 
 affects 1 of your 1 citation
 
@@ -716,7 +716,8 @@ affected: <code>guide&#35;old</code>
 """
     )
     ran = diff(sites, "old", "new", "--format", "markdown", "--fail-on", "edited")
-    assert ran.out.startswith("**Found of `--fail-on`: edited**\n\n**3 broken addresses**")
+    start = "**Found of `--fail-on`: edited**\n\nPassages and citations: **3 broken addresses**"
+    assert ran.out.startswith(start)
     edited = "<code>Get it<ins> now</ins>&#46;</code>"
     assert f'/guide/#install"><code>guide&#35;install</code></a> [0] {edited}\n' in ran.out
 

@@ -588,6 +588,18 @@ def test_anchors_of_a_renamed_section(site: Path) -> None:
     assert page.replace(alias, "").replace("set-up", "setup") == plain
 
 
+def test_an_old_anchor_that_the_register_never_had_is_written_by_hand(site: Path) -> None:
+    with (site / "markstay.lock").open("a", encoding="utf-8") as file:
+        file.write('["guide/install#older", "moved", "", "guide/install#setup"]\n')
+        file.write('["old/install", "moved", "", "guide/install", "old/install"]\n')
+    done(site, "lock")
+    result = built(site)
+    assert '<span id="older" class="markstay-alias"></span>' in result.html(
+        "guide/install/index.html"
+    )
+    assert "../../guide/install/" in result.html("old/install/index.html")
+
+
 def test_notes_of_sections_that_went(site: Path) -> None:
     land(site)
     result = built(site)

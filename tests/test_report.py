@@ -513,7 +513,8 @@ def test_what_is_broken_comes_first_and_what_is_left_out_is_counted() -> None:
     changes += [Change("removed", "section", place, None) for place in places[800:820]]
     comparison = Comparison("old", "new", (), False, (), (1, 1), "en", changes)
     written = "".join(write_report(Report(comparison), "markdown", "1"))
-    assert written.startswith("**20 broken addresses**, 500 edited, 300 added.\n")
+    start = "Passages and citations: **20 broken addresses**, 500 edited, 300 added.\n"
+    assert written.startswith(start)
     titles = re.findall(r"<summary><b>(.*)</b> \(([\d,]+)\)</summary>", written)
     assert titles == [("Broken addresses", "20"), ("Edited", "500")]
     assert written.endswith(

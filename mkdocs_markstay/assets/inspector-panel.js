@@ -229,8 +229,8 @@ export function showChanges(page, changes, base, at) {
   if (!changes) return [make("p", { className: "facts" }, "Comparing …")];
   const parts = [make("h3", {}, `Changes since ${changes.baseline}`)];
   if (changes.missing) {
-    parts.push(make("div", { className: "note" }, "Nothing was published yet to compare with. ",
-      make("code", {}, "mkdocs build"), " makes it, or name another manifest by the option ",
+    parts.push(make("div", { className: "note" }, "Nothing was published yet to compare with. Run ",
+      make("code", {}, "mkdocs build"), ", or name a manifest in the option ",
       make("code", {}, "baseline_manifest"), "."));
     return parts;
   }

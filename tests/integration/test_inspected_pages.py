@@ -369,5 +369,7 @@ def test_themes_subpaths_and_plain_files(tmp_path: Path, browser: Browser, theme
         assert [each["chunk_id"] for each in shown] == [p["chunk_id"] for p in glossary]
         assert page.locator("#markstay-inspector .item").count() == len(glossary)
         page.locator("#markstay-inspector #tab-changes").click()
-        page.get_by_text("Nothing was published yet").wait_for()
+        page.get_by_text(
+            "Run mkdocs build, or name a manifest in the option baseline_manifest."
+        ).wait_for()
         assert find_faults(page, "#markstay-inspector") == []
