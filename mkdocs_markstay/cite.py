@@ -31,7 +31,7 @@ STYLE = "assets/markstay/cite.css"
 """The files of a site, by their URLs in it."""
 
 _TAG = re.compile(
-    r"""<!--.*?-->|<(?P<end>/?)(?P<name>[a-z][^\s/>]*)(?P<attributes>(?:[^<>"']|"[^"]*"|'[^']*')*)>""",
+    r"""<!--.*?(?:-->|\Z)|<(?P<end>/?)(?P<name>[a-z][^\s/>]*)(?P<attributes>(?:[^<>"']|"[^"]*"|'[^']*')*)>""",
     re.DOTALL | re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(
@@ -42,7 +42,7 @@ _MARK = re.compile(rf"""\s{_NAME}(?:="[^"]*"|='[^']*')?""", re.IGNORECASE)
 _STAY = re.compile(rf"""\sid=["']?({STAY_PREFIX}[^\s"'>]+)""", re.IGNORECASE)
 _HEADING = re.compile("h[1-6]")
 # What holds no elements of the page.
-_RAW = frozenset(("script", "style", "textarea", "template", "select", "button", "svg"))
+_RAW = frozenset(("script", "style", "textarea", "template", "select", "button", "svg", "iframe"))
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,10 @@ def complete_page(html: str, url: str, report: PageReport, site: CitedSite) -> s
         words.append(f"={url}")
     words += _tell_headings(headings, report.slugs)
     words += _tell_strays(region, report)
+    # No page id has a tab, and hardly an id in HTML.
+    told = escape(" ".join(word.replace(" ", "\t") for word in words))
     return (
-        f'{html[: mark.start()]} {_NAME}="{escape(" ".join(words))}"{html[mark.end() : span[0]]}'
+        f'{html[: mark.start()]} {_NAME}="{told}"{html[mark.end() : span[0]]}'
         f"{_link_headings(region, headings, report.slugs)}{html[span[1] :]}"
     )
 
@@ -174,7 +176,9 @@ def _list_headings(region: str) -> Iterator[_Heading]:
             if tag.closes and opened is not None:
                 yield _Heading(opened.name, _read(opened.attributes, "id"), tag.start, linked)
                 opened = None
-            elif not tag.closes and opened is None:
+            elif not tag.closes:
+                if opened is not None:  # without an end: another heading ends it
+                    yield _Heading(opened.name, _read(opened.attributes, "id"), tag.start, linked)
                 opened, linked = tag, False
         elif tag.name == "a" and opened is not None and not tag.closes:
             target = _read(tag.attributes, "href").partition("#")[2]
@@ -198,5 +202,6 @@ def _list_tags(region: str) -> Iterator[_Tag]:
 def _read(attributes: str, name: str) -> str:
     for match in _ATTRIBUTE.finditer(attributes):
         if match["name"].lower() == name:
-            return unescape((match["value"] or "").strip("\"'"))
+            value = match["value"] or ""
+            return unescape(value[1:-1] if value[:1] in ("'", '"') else value)
     return ""

@@ -78,11 +78,16 @@ class Setup(NamedTuple):
 
 @dataclass
 class _Gathered:
-    """What one build notes: pages by their files in the site, and findings."""
+    """What one build notes: pages by their files in the site, and findings.
+
+    ``readings`` are those of its pages that somebody has looked at: a request that has begun
+    before the next build ends keeps nothing for the pages of that.
+    """
 
     setup: Setup | None = None
     pages: dict[str, SeenPage] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    readings: dict[str, _Reading] = field(default_factory=dict)
 
 
 class _Reading(NamedTuple):
@@ -110,7 +115,6 @@ class Inspector:
         self._ended = Condition()
         self._comparing = Lock()
         self._changes: tuple[int, SiteChanges] | None = None
-        self._readings: dict[str, _Reading] = {}
 
     # -- what a build tells
 
@@ -138,7 +142,6 @@ class Inspector:
             after.findings += kept
         with self._ended:
             self._seen, self._next, self._site = after, _Gathered(), site
-            self._readings.clear()
             self.builds += 1
             self._building = False
             self._ended.notify_all()
@@ -153,7 +156,7 @@ class Inspector:
 
     def mark(self, target: str, html: str) -> str:
         """Give the elements of a page their numbers, where it has passages."""
-        reading = self._read(target, html)
+        reading = self._read(self._seen, target, html)
         if reading is None or reading.bounds is None:
             return html
         start, end = reading.span
@@ -162,18 +165,19 @@ class Inspector:
     def describe_page(self, target: str) -> dict[str, Any]:
         """Say what there is on a page: passages, furniture, findings."""
         self._wait()
-        seen = self._seen.pages.get(target)
+        build, known = self.builds, self._seen
+        seen = known.pages.get(target)
         reading = None
         if seen is not None and seen.read is not None and self._site is not None:
-            html = (self._site / target).read_bytes().decode()
-            reading = self._read(target, html)
+            html = (self._site / target).read_bytes().decode("utf-8", "replace")
+            reading = self._read(known, target, html)
         why = "" if reading else seen.why if seen else "unknown"
         if seen is not None and seen.read is not None and reading is None:
             why = "unread"
         page = seen.read[0] if seen and seen.read else None
         bounds = reading.bounds if reading else None
         return {
-            "build": self.builds,
+            "build": build,
             "target": target,
             "path": seen.path if seen else "",
             "page_id": page.page_id if page else "",
@@ -184,7 +188,7 @@ class Inspector:
             "furniture": len(bounds.furniture) if bounds else 0,
             "stays": reading.stays if reading else {},
             "passages": _describe_passages(reading) if reading else [],
-            **self._describe_findings(seen),
+            **_describe_findings(known.findings, seen),
         }
 
     def describe_changes(self, target: str) -> dict[str, Any]:
@@ -216,15 +220,15 @@ class Inspector:
                 self._warn(found.problem)
             return found
 
-    def _read(self, target: str, html: str) -> _Reading | None:
-        seen, setup = self._seen.pages.get(target), self._seen.setup
+    def _read(self, known: _Gathered, target: str, html: str) -> _Reading | None:
+        seen, setup = known.pages.get(target), known.setup
         if seen is None or seen.read is None or setup is None:
             return None
-        page, report, known = seen.read
-        shown = read_shown(html, report, setup.policy, known)
+        page, report, content = seen.read
+        shown = read_shown(html, report, setup.policy, content)
         if shown is None:
             return None
-        before = self._readings.get(target)
+        before = known.readings.get(target)
         if before is not None and before.html == shown.region:
             return before._replace(span=shown.span)
         lines = write_page(page, shown.sections, setup.publication, setup.policy).lines
@@ -235,21 +239,22 @@ class Inspector:
         # The markers of headings.
         stays = {each.section_id: each.stay.id for each in shown.sections if each.stay}
         reading = _Reading(shown.region, records, stays, bounds, shown.span)
-        self._readings[target] = reading
+        known.readings[target] = reading
         return reading
 
-    def _describe_findings(self, seen: SeenPage | None) -> dict[str, Any]:
-        own: list[Finding] = []
-        others: list[Finding] = []
-        for found in self._seen.findings:
-            via = found.via.rpartition(":")[0]
-            own_path = seen is not None and seen.path in (found.path, via)
-            (own if own_path else others).append(found)
-        return {
-            "findings": [_describe_finding(found) for found in own],
-            "others": [_describe_finding(found) for found in others[:_LISTED]],
-            "other_count": len(others),
-        }
+
+def _describe_findings(findings: Iterable[Finding], seen: SeenPage | None) -> dict[str, Any]:
+    own: list[Finding] = []
+    others: list[Finding] = []
+    for found in findings:
+        via = found.via.rpartition(":")[0]
+        own_path = seen is not None and seen.path in (found.path, via)
+        (own if own_path else others).append(found)
+    return {
+        "findings": [_describe_finding(found) for found in own],
+        "others": [_describe_finding(found) for found in others[:_LISTED]],
+        "other_count": len(others),
+    }
 
 
 def _describe_finding(found: Finding) -> dict[str, Any]:

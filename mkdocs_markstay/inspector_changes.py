@@ -116,7 +116,10 @@ def compare_site(place: BaselinePlace, site: Path) -> SiteChanges:
         files = [path / JSON_NAME, path / JSONL_NAME] if path.is_dir() else [path]
         found = next((each for each in files if each.exists()), None)
         if found is None:
-            problem = f"there is no {place.name}"
+            lacking = (
+                f"{JSON_NAME} and no {JSONL_NAME} in " if place.chosen and path.is_dir() else ""
+            )
+            problem = f"there is no {lacking}{place.name}"
             return SiteChanges(place, problem, missing=not place.chosen)
     if not any((site / name).is_file() for name in (JSON_NAME, JSONL_NAME)):
         return SiteChanges(place, "the site writes neither passages.json nor passages.jsonl")

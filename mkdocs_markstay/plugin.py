@@ -797,7 +797,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
         cited = CitedSite(
             config.site_name,
             publication.version or "",
-            config.site_url or "",
+            _read_written(config, "site_url") if self.command == "serve" else config.site_url or "",
             policy.furniture,
             config.use_directory_urls,
             options.stay_anchors,
@@ -817,7 +817,8 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             self.inspector = Inspector(partial(log.warning, "The inspector compares nothing: %s"))
         self.inspector.enabled = self.config.inspector
         home = Path(_config_file_of(config)).absolute().parent
-        place = place_baseline(self.config.baseline_manifest, home, _site_dir_of_builds(config))
+        site_dir = _read_written(config, "site_dir") or "site"  # that of builds
+        place = place_baseline(self.config.baseline_manifest, home, site_dir)
         self.inspector.begin(Setup(build.writer.publication, build.policy, place))
 
     def _language(self, config: MkDocsConfig) -> str:
@@ -1170,12 +1171,12 @@ def _config_file_of(config: MkDocsConfig) -> str:
     return config.config_file_path or "mkdocs.yml"
 
 
-def _site_dir_of_builds(config: MkDocsConfig) -> str:
-    """Give the folder that a build puts the site into: a preview puts it elsewhere."""
+def _read_written(config: MkDocsConfig, key: str) -> str:
+    """Read a setting that a preview has changed as the configuration has it; "" if it has not."""
     with suppress(OSError), open(_config_file_of(config), "rb") as file:
         values = yaml_load(file, get_yaml_loader(config=config))
-        return str(values.get("site_dir") or "site")
-    return "site"
+        return str(values.get(key) or "")
+    return ""
 
 
 def _clean_slugs(plugin: BasePlugin[Any]) -> None:

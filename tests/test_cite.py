@@ -65,7 +65,18 @@ LINK = '<a class="headerlink" href="#x">&para;</a>'
         ('<script>"<h2 id=x>No</h2>"</script>', None),
         ('<p title="<h2 id=x>No</h2>">Text</p>', None),
         ('<textarea><h2 id="x">No</h2></textarea>', None),
+        ('<iframe><h2 id="x">No</h2></iframe>', None),
+        ('<!-- <h2 id="x">never ended</h2>', None),
         ('<h2 id="x">Never ended', None),
+        (
+            '<h2 id="x">Ended by <h3 id="y">another</h3>',
+            '<h2 id="x">Ended by <a href="#x"></a><h3 id="y">another<a href="#y"></a></h3>',
+        ),
+        ("""<h2 id="x'">T</h2>""", """<h2 id="x'">T<a href="#x&#x27;"></a></h2>"""),
+        (
+            """<h2 id='"x"'>T<a href="#x"></a></h2>""",
+            """<h2 id='"x"'>T<a href="#x"></a><a href="#%22x%22"></a></h2>""",
+        ),
         ('<script>never ended <h2 id="x">', None),
     ],
 )
@@ -87,6 +98,7 @@ def test_a_plain_link_stands_where_there_is_no_permalink(before: str, after: str
         ("<h2 id=a>A</h2><h1 id=page>T</h1><h1 id=made>T</h1><h2 id=b>B</h2>", " -made"),
         ('<p id="stay-b1">T</p><p id=stay-b2>T</p><p id=stay-c>T</p>', " -stay-b2 -stay-c"),
         ("<h2 id=stay-here>T</h2>", ""),
+        ('<h2 id="a b">A</h2><h2 id="made">M</h2><h2 id="page">P</h2>', " + +a\tb"),
     ],
 )
 def test_a_page_tells_which_places_are_none(region: str, words: str) -> None:
@@ -106,6 +118,7 @@ def test_a_page_tells_which_places_are_none(region: str, words: str) -> None:
         ("index", "index.html", False, "index"),
         ("guide", "guide/index.html", False, "guide =guide/index.html"),
         ('a"<&', "a/", True, "a&quot;&lt;&amp; =a/"),
+        ("my page", "my%20page/", True, "my\tpage =my%20page/"),
     ],
 )
 def test_a_page_tells_its_id_and_the_url_that_it_does_not_give(

@@ -25,6 +25,7 @@ from mkdocs_markstay.inspector_bounds import find_bounds, insert_numbers, locate
 from mkdocs_markstay.inspector_changes import place_baseline
 from mkdocs_markstay.inspector_server import add_files, inspect_app, target_of
 from mkdocs_markstay.passages import Sizes, split_passages
+from mkdocs_markstay.published import read_shown
 from mkdocs_markstay.records import Policy
 from mkdocs_markstay.sections import Block
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from mkdocs_markstay.inspector import Inspector
 
+SERVED = "http://127.0.0.1:8000/"
 PAGE = "# Title\n\nFirst.\n\n## Part <#part>\n\nSecond.\n"
 
 
@@ -58,7 +60,8 @@ class Preview:
 
     def build(self) -> None:
         self.config = self.load()
-        build(self.config, serve_url="http://127.0.0.1:8000/", dirty=self.dirty)
+        self.config.site_url = SERVED
+        build(self.config, serve_url=SERVED, dirty=self.dirty)
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.folder / "docs" / name
@@ -214,6 +217,26 @@ def test_findings_are_told_with_their_lines(tmp_path: Path) -> None:
         assert (other["findings"], other["other_count"]) == ([], 1)
 
 
+def test_a_request_during_a_build_leaves_nothing_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with preview(tmp_path, Site({"docs/index.md": PAGE})) as made:
+
+        def build_meanwhile(*known: Any) -> Any:
+            monkeypatch.setattr("mkdocs_markstay.inspector.read_shown", read_shown)
+            # The same HTML, two lines further down.
+            made.edit("index.md", "## Part", "\n\n## Part")
+            return read_shown(*known)
+
+        before = made.inspector.describe_page("index.html")
+        monkeypatch.setattr("mkdocs_markstay.inspector.read_shown", build_meanwhile)
+        during = made.inspector.describe_page("index.html")
+        after = made.inspector.describe_page("index.html")
+        lines = [told["passages"][-1]["line"] for told in (before, during, after)]
+        assert lines == [lines[0], lines[0], lines[0] + 2]
+        assert (during["build"], after["build"]) == (before["build"], before["build"] + 1)
+
+
 # -- what is compared
 
 
@@ -245,6 +268,13 @@ def test_nothing_was_published_yet(tmp_path: Path) -> None:
         told = made.changes()
         assert (told["missing"], told["problem"]) == (True, "there is no site/passages.json")
         assert made.warnings == []
+
+
+def test_a_folder_without_a_manifest_is_told(tmp_path: Path) -> None:
+    site = Site({"docs/index.md": PAGE}, plugin={"baseline_manifest": "docs"})
+    with preview(tmp_path, site) as made:
+        problem = "there is no passages.json and no passages.jsonl in docs"
+        assert made.changes()["problem"] == problem
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": "mkdocs-markstay/passages-9"}'])
@@ -320,6 +350,17 @@ def test_a_preview_publishes_what_a_build_does(tmp_path: Path) -> None:
         assert (made.site / "index.html").read_bytes() == (
             tmp_path / "site/index.html"
         ).read_bytes()
+
+
+def test_readers_of_a_preview_cite_what_is_published(tmp_path: Path) -> None:
+    site = Site(
+        {"docs/index.md": PAGE},
+        plugin={"cite": True},
+        config={"site_url": "https://docs.example.org/a/"},
+    )
+    with preview(tmp_path, site) as made:
+        script = (made.site / "assets/markstay/cite.js").read_text("utf-8")
+        assert '"url": "https://docs.example.org/a/"' in script
 
 
 # -- what is served

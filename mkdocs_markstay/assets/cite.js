@@ -6,14 +6,14 @@
 // and `furniture`, the selectors of what is no text. What it has to know of a page are the words
 // of the mark before its prose: the page id, then `=` and its URL if that cannot be derived, `^` if
 // the first h1 opens a section, `-` and an id that is no place, `+` and each id of a heading
-// that is one, if few are.
+// that is one, if few are. A space in a word is written as a tab.
 ((site) => {
   "use strict";
 
   const HEADINGS = "h1,h2,h3,h4,h5,h6";
   const FURNITURE = site.furniture.filter(isSelector).join(",");
   // What the plugin writes into a heading without a permalink: it works without this script.
-  const PLAIN = 'a[href^="#"]:empty:not([class])';
+  const PLAIN = 'a[href^="#"]:empty:not([class], [id], [name])';
   const BLOCK = /^(block|flow-root|flex|grid|list-item|table.*)$/; // values of `display`
   const BARRED = /^(pre|table)$/; // have no line at whose end a button could stand
   const QUOTES = "M4 15V9.5A5 5 0 0 1 9 4.5V7a2.5 2.5 0 0 0-2.5 2.5H9V15zM11 15V9.5a5 5 0 0 1 5-5V7a2.5 2.5 0 0 0-2.5 2.5H16V15z";
@@ -28,6 +28,8 @@
   const root = home.replace(/\/*$/, "/");
 
   let mounted = null; // the mark of the page whose buttons are there
+  let buttons = []; // of that page
+  let notes = []; // its lists with anchors behind code, each with its button
   let shut = () => {}; // closes the menu that is open
 
   function isSelector(selector) {
@@ -43,7 +45,8 @@
 
   /** Read what the plugin says of the page. */
   function readPage(mark) {
-    const [id, ...words] = mark.dataset.markstayBegin.split(" ");
+    const written = mark.dataset.markstayBegin.split(" ");
+    const [id, ...words] = written.map((word) => word.replaceAll("\t", " "));
     const told = new Set(words);
     const url = words.find((word) => word.startsWith("="));
     const derived = !site.directories ? `${id}.html` : id === "index" ? "" : `${id}/`;
@@ -340,6 +343,8 @@
       shut();
       open(button, citation, copied);
     });
+    // Until it is arranged it stands over the text, so that no page is wider than its window.
+    button.style.translate = `${inwards()}px`;
     put(button);
     return button;
   }
@@ -374,32 +379,47 @@
     element.before(button);
   }
 
+  /** Put the button of notes beside their code, where a theme has taken them into it (Material). */
+  function followNotes() {
+    const taken = notes.filter(({ element }) => element.hidden);
+    if (!taken.length) return;
+    notes = notes.filter(({ element }) => !element.hidden);
+    for (const { element, button } of taken) putInBlock(element.previousElementSibling, button);
+    arrange();
+  }
+
+  /** Give the direction, in pixels, from the end of a line into it. */
+  function inwards() {
+    return getComputedStyle(document.documentElement).direction === "rtl" ? SIZE : -SIZE;
+  }
+
   /** Move buttons into the margin or after one another, and keep all inside of the window. */
-  function arrange(buttons) {
-    // Meanwhile over the text, so that no page is ever wider than its window.
-    const inwards = getComputedStyle(document.documentElement).direction === "rtl" ? 1 : -1;
-    for (const button of buttons) button.style.translate = `${inwards * SIZE}px`;
+  function arrange() {
+    const into = inwards();
     const most = document.documentElement.clientWidth - SIZE;
-    const places = buttons.map((button) => button.getBoundingClientRect().left - inwards * SIZE);
-    buttons.forEach((button, number) => {
-      let by = 0;
-      if (button.matches(".markstay-beside")) by = inwards * SIZE;
-      if (button.previousElementSibling?.matches(".markstay-cite")) by = -inwards * SIZE;
+    const shown = buttons.filter((button) => button.getClientRects().length); // in open tabs
+    const places = shown.map((button) =>
+      button.getBoundingClientRect().left - (parseFloat(button.style.translate) || 0));
+    shown.forEach((button, number) => {
+      const beside = button.matches(".markstay-beside");
+      const second = button.previousElementSibling?.matches(".markstay-cite");
+      const by = beside ? into : second ? -into : 0;
       const to = Math.max(0, Math.min(most, places[number] + by)) - places[number];
-      button.style.translate = to ? `${to}px` : "";
+      // In the margin the second one stands below the first.
+      button.style.translate = `${to}px ${beside && second ? SIZE : 0}px`;
     });
   }
 
   /** Put the buttons into the page that is shown, if they are not there yet. */
   function mount() {
     const mark = document.querySelector("[data-markstay-begin]:not([data-markstay-begin=''])");
-    if (mark === mounted) return;
+    if (mark === mounted) return followNotes();
     shut();
-    mounted = mark;
+    [mounted, buttons, notes] = [mark, [], []];
     if (!mark) return;
     const page = readPage(mark);
     const openers = findOpeners(page);
-    const buttons = openers.map((opener) =>
+    buttons = openers.map((opener) =>
       addButton(page, openers, opener, (button) => {
         for (const link of opener.element.querySelectorAll(PLAIN)) link.remove();
         opener.element.append(button);
@@ -408,11 +428,18 @@
       const { id } = element;
       // The marker of a heading is that of its section, if it opens one.
       if (!page.anchors(id) || openers.some((opener) => opener.element.contains(element))) continue;
-      buttons.push(addButton(page, openers, { element, id, block: true }, (button) => putInBlock(element, button)));
+      const button = addButton(page, openers, { element, id, block: true }, (made) => putInBlock(element, made));
+      buttons.push(button);
+      if (element.matches("* + ol")) notes.push({ element, button });
     }
-    arrange(buttons);
-    addEventListener("resize", () => mark === mounted && arrange(buttons));
+    arrange();
+    followNotes();
+    sizes.disconnect();
+    for (const element of [document.documentElement, mark.parentElement]) sizes.observe(element);
   }
+
+  // The window, or what is shown of the page: a tab was opened.
+  const sizes = new ResizeObserver(arrange);
 
   function start() {
     mount();

@@ -55,8 +55,12 @@ const at = { show, point, tell, get located() { return Boolean(page?.located); }
 
 // -- the data of a page
 
+function decodePath(path) {
+  try { return decodeURIComponent(path); } catch { return path; } // a server may leave out what is no UTF-8
+}
+
 async function load(tries = 5) {
-  const target = decodeURIComponent(location.pathname).slice(decodeURIComponent(SITE.pathname).length);
+  const target = decodePath(location.pathname).slice(decodePath(SITE.pathname).length);
   const ask = async (name) => {
     const url = new URL(name, FILES);
     url.searchParams.set("page", target);

@@ -500,6 +500,56 @@ def test_nothing_else_moves_and_nothing_leaves_the_window(
     context.close()
 
 
+def test_notes_of_code_are_cited_beside_it(page: Page, sites: Sites, tmp_path: Path) -> None:
+    code = '```python\nprint("bees")  # (1)!\n```\n<!-- stay:c1 -->'
+    text = f"# Notes\n\n{code}\n\n1.  A note.\n<!-- stay:n1 -->\n\nThe end.\n"
+    theme = {**THEMES["instant"], "features": ["content.code.annotate", "navigation.instant"]}
+    plugin = {"markstay": {"cite": True, "stay_anchors": True}}
+    config = {"theme": theme, "site_url": SITE_URL, "plugins": [plugin]}
+    with careless_plugins():
+        assert build_site(tmp_path, Site({"docs/index.md": text}, EXTENSIONS, {}, config)).passed
+    page.goto(sites.server.mount("/notes/", tmp_path / "site"))
+    page.locator("#stay-n1[hidden]").wait_for(state="attached")
+    page.hover(".highlight")
+    code_button, notes_button = page.locator(".markstay-beside").all()
+    first, second = code_button.bounding_box(), notes_button.bounding_box()
+    assert first is not None
+    assert second is not None
+    assert (second["x"], second["y"]) == (first["x"], first["y"] + 24)
+    for each in (code_button, notes_button):
+        assert each.evaluate("each => getComputedStyle(each).opacity") == "1"
+    assert {each[2] for each in page.evaluate(ALL_WAYS)} == {
+        "index",
+        "index#stay-c1",
+        "index#stay-n1",
+    }
+
+
+def test_what_is_opened_later_is_no_wider_than_the_window(
+    browser: Browser, sites: Sites, tmp_path: Path
+) -> None:
+    blocks = [f"    {'m ' * length}\n    <!-- stay:b{length} -->" for length in range(20, 60)]
+    text = "# Folded\n\n??? note\n\n" + "\n\n".join(blocks) + "\n"
+    plugin = {"markstay": {"cite": True, "stay_anchors": True}}
+    config = {"theme": THEMES["mkdocs"], "plugins": [plugin]}
+    extensions = (*EXTENSIONS, "pymdownx.details")
+    with careless_plugins():
+        assert build_site(tmp_path, Site({"docs/index.md": text}, extensions, {}, config)).passed
+    context = browser.new_context(viewport={"width": 360, "height": 700})
+    page = context.new_page()
+    page.goto(sites.server.mount("/folded/", tmp_path / "site"))
+    width = "document.documentElement.scrollWidth"
+    assert page.evaluate(width) == 360
+    page.click("summary")
+    page.wait_for_timeout(200)
+    assert page.evaluate(width) == 360
+    translates = (
+        "[...document.querySelectorAll('details .markstay-cite')].map(e => e.style.translate)"
+    )
+    assert page.evaluate(translates)[0] == "0px"  # where its line ends
+    context.close()
+
+
 def test_pages_that_are_put_into_the_window_have_their_own_buttons(
     page: Page, sites: Sites
 ) -> None:

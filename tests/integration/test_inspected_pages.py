@@ -342,6 +342,31 @@ THEMES: dict[str, Any] = {
 }
 
 
+def test_odd_addresses_are_no_error_and_what_is_cited_is_not_covered(
+    tmp_path: Path, browser: Browser
+) -> None:
+    theme = {"name": "material", "font": False}
+    folder = copy_example(tmp_path / "example", theme=theme)
+    config = folder / "mkdocs.yml"
+    config.write_text(
+        config.read_text("utf-8").replace("- markstay:", "- markstay:\n      cite: true")
+    )
+    with serve(folder) as served, Watched(browser, served) as watched:
+        page = watched.open("siting/%E0")  # which the server of MkDocs takes for siting/
+        page.get_by_text("It is no page of the documentation.").wait_for()
+        page = watched.open("siting/", on=False)
+        page.locator("#markstay-inspector .label").first.wait_for()
+        page.locator("h2 .markstay-cite").first.focus()
+        page.keyboard.press("Enter")
+        on_top = """() => {
+          const menu = document.querySelector(".markstay-menu").getBoundingClientRect();
+          const spots = [...Array(40).keys()].map(n => menu.top + 3 + n * (menu.height - 6) / 39);
+          return spots.every(y => document.elementFromPoint(menu.left + 9, y).closest(".markstay-menu"));
+        }"""
+        page.locator(".markstay-menu").wait_for()
+        assert page.evaluate(on_top)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_themes_subpaths_and_plain_files(tmp_path: Path, browser: Browser, theme: str) -> None:
     folder = copy_example(
