@@ -7,6 +7,7 @@ Those are looked up by name: nothing of a generator is imported.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,3 +126,14 @@ def clean_title(page: Any) -> None:
         read = read_heading(set_title)
         if read.section_id is not None:
             page.title = read.title
+
+
+def read_title(page: Any) -> str:
+    """Give the title of a page as text. Generators keep one that they took from a heading as HTML.
+
+    ``page`` is the generator's own object.
+    """
+    title = str(page.title or "")
+    if title == vars(page).get("_title_from_render"):
+        title = unescape(title)
+    return title

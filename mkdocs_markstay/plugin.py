@@ -45,7 +45,7 @@ from mkdocs_markstay.inspection import Inspection, InspectionError, RenderedPage
 from mkdocs_markstay.manifest_shapes import JSON_NAME, NAMES
 from mkdocs_markstay.manifest_writer import ManifestWriter, check_formats, remove_manifest
 from mkdocs_markstay.marks import BEGIN, END, BuildingMarks
-from mkdocs_markstay.page_context import clean_title
+from mkdocs_markstay.page_context import clean_title, read_title
 from mkdocs_markstay.page_reading import RenderedMarkdown, read_page
 from mkdocs_markstay.page_report import PageReport, SiteIndex, page_key
 from mkdocs_markstay.page_source import Source, decode, find_roots, read_page_options
@@ -1033,8 +1033,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
             page, headings = build.inspected[report.key]
             html = f"{BEGIN}{page.content}{END}"
             if report.published:
-                title = str(page.title or "")
-                shown = check_published(html, title, report, build.policy)
+                shown = check_published(html, read_title(page), report, build.policy)
                 build.reports[number] = replace(report, shown=tuple(shown))
             if inspection.keep:
                 # MkDocs has no path of a file that is not UTF-8 and was read all the same.
@@ -1096,7 +1095,7 @@ class MarkstayPlugin(BasePlugin[MarkstayConfig]):  # type: ignore[no-untyped-cal
 
     def _facts(self, page: MkDocsPage, state: PageReport) -> Page:
         """Give what the manifest says of a page."""
-        title = str(page.title or "").encode("utf-8", "replace").decode()
+        title = read_title(page).encode("utf-8", "replace").decode()
         kept = self._build.permanence
         original = state.language == self._build.writer.publication.default_language
         return Page(

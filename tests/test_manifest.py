@@ -298,3 +298,14 @@ def test_python_m(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "site: the site and its manifest agree\n"
+
+
+def test_titles_are_text(tmp_path: Path) -> None:
+    files = {
+        "docs/index.md": "# A & B < C `<d>`\n\nText.\n\n## E & F `<g>` <#e>\n\nText.\n",
+        "docs/named.md": "---\ntitle: A & B &amp; <c>\n---\n\nText.\n",
+    }
+    manifest = manifest_of(build_site(tmp_path, Site(files)))
+    titles = [page["title"] for page in manifest["pages"]]
+    assert titles == ["A & B < C <d>", "A & B &amp; <c>"]
+    assert manifest["sections"][0]["path"] == ["A & B < C <d>", "E & F <g>"]

@@ -304,6 +304,8 @@
     items[0].focus({ preventScroll: true });
     show(said, copied ? "Address" : "URL", ways[0][1], copied);
     place(menu, button);
+    // Where there is room for it neither below nor above, in a low window.
+    menu.scrollIntoView({ block: "nearest" });
   }
 
   /** Put the menu below its button, or above it, inside of the window. */
@@ -422,7 +424,10 @@
     buttons = openers.map((opener) =>
       addButton(page, openers, opener, (button) => {
         for (const link of opener.element.querySelectorAll(PLAIN)) link.remove();
-        opener.element.append(button);
+        // Before a permalink that comes and goes: the button would move away from below a finger.
+        const last = opener.element.lastElementChild;
+        const fleeting = last && getComputedStyle(last).display === "none";
+        opener.element.insertBefore(button, fleeting ? last : null);
       }));
     for (const element of site.blocks ? list(page, '[id^="stay-"]') : []) {
       const { id } = element;

@@ -255,7 +255,7 @@ function render() {
   toggle.classList.toggle("beside", state.on && !state.collapsed);
   toggle.classList.toggle("above", state.on && state.collapsed);
   collapse.setAttribute("aria-expanded", String(!state.collapsed));
-  collapse.firstChild.style.transform = state.collapsed === innerWidth >= 900 ? "rotate(180deg)" : "";
+  collapse.firstChild.style.transform = state.collapsed ? "" : "rotate(180deg)";
   if (state.on) document.documentElement.dataset.markstayInspector = state.collapsed ? "folded" : "open";
   else delete document.documentElement.dataset.markstayInspector;
   const totals = { passages: page?.passages?.length, changes: changes?.here?.length, findings: bad };

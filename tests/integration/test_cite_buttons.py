@@ -95,6 +95,20 @@ ALL_WAYS = """async () => {
   }
   return found;
 }"""
+# The contrast of a colour of an element with the ground of another, as both are painted.
+CONTRAST = """([selector, name, ground]) => {
+  const paint = document.createElement("canvas").getContext("2d");
+  const light = colors => {
+    for (const color of colors) { paint.fillStyle = color; paint.fillRect(0, 0, 1, 1); }
+    const parts = [...paint.getImageData(0, 0, 1, 1).data].slice(0, 3).map(each => each / 255)
+      .map(each => each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+  };
+  const style = each => getComputedStyle(document.querySelector(each));
+  const back = style(ground).backgroundColor;
+  const [low, high] = [light([back]), light([back, style(selector)[name]])].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}"""
 # All that takes place on a page, but what is ours.
 BOXES = """() => [...document.body.querySelectorAll("*")]
   .filter(each => !each.closest("[class^=markstay],script,style,a[href^='#']:empty:not([class])"))
@@ -456,6 +470,62 @@ def test_no_serious_fault_for_screen_readers_and_keyboards(
 
 
 # -- where it works
+
+
+@pytest.mark.parametrize("theme", ["material", "mkdocs", "readthedocs"])
+def test_a_button_that_is_touched_stays_where_it_is(
+    browser: Browser, sites: Sites, theme: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 360, "height": 700}, is_mobile=True, has_touch=True
+    )
+    page = context.new_page()
+    page.goto(sites.open(theme))
+    button = page.locator(REQUIREMENTS)
+    before = button.bounding_box()
+    # The theme mkdocs puts the permalink in when its heading is touched.
+    button.tap()
+    page.wait_for_selector(MENU)
+    assert button.bounding_box() == before
+    context.close()
+
+
+def test_in_a_low_window_all_of_the_menu_is_seen(page: Page, sites: Sites) -> None:
+    page.set_viewport_size({"width": 320, "height": 256})
+    page.goto(sites.open("material") + "other/page/")
+    page.locator("#many .markstay-cite").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(MENU)
+    box = page.locator(MENU).bounding_box()
+    assert box is not None
+    assert (box["y"] >= 0, box["y"] + box["height"] <= 256) == (True, True)
+
+
+@pytest.mark.parametrize("accent", ["yellow", "lime", "teal", "indigo"])
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_the_ring_around_what_has_the_focus_can_be_seen(
+    page: Page, sites: Sites, scheme: str, accent: str
+) -> None:
+    page.goto(sites.open("material"))
+    page.evaluate(
+        "([scheme, accent]) => {"
+        "document.body.dataset.mdColorScheme = scheme; document.body.dataset.mdColorAccent = accent }",
+        [scheme, accent],
+    )
+    page.locator(REQUIREMENTS).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(MENU)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(CONTRAST, [f"{MENU} :focus", "outlineColor", MENU]) >= 3
+
+
+def test_the_menu_is_read_from_left_to_right(page: Page, sites: Sites) -> None:
+    page.goto(sites.open("material"))
+    page.evaluate("document.documentElement.dir = 'rtl'; document.body.dir = 'rtl'")
+    page.click(REQUIREMENTS)
+    page.wait_for_selector(MENU)
+    shown = page.locator(".markstay-shown").nth(2)
+    assert shown.evaluate("each => getComputedStyle(each).direction") == "ltr"
 
 
 @pytest.mark.parametrize("theme", ["material", "mkdocs", "readthedocs"])

@@ -86,3 +86,12 @@ def test_landing_page(browser: Browser, url: str, width: int, scheme: str) -> No
     # The problem, the answer and where to go next are seen at once.
     assert width == 360 or page.evaluate(_BELOW) == 0
     page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_and_links_can_be_told_apart(browser: Browser, url: str, scheme: str) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    for path in ("", "tutorial/", "cli/", "stores/", "api/checks/", "comparison/"):
+        page.goto(url + path)
+        assert (path, find_faults(page, ".md-content")) == (path, [])
+    page.close()

@@ -66,6 +66,18 @@ LETTERS = """async () => {
     split: pieces.some(piece => piece.of > 1),
   }));
 }"""
+# The headings with words that the name of a passage covers.
+COVERED = """() => {
+  const { shadowRoot } = document.querySelector("#markstay-inspector");
+  const labels = [...shadowRoot.querySelectorAll(".label")].map(each => each.getBoundingClientRect());
+  return [...document.querySelectorAll("[data-markstay-begin] ~ h2")].filter(heading => {
+    const range = document.createRange();
+    range.selectNodeContents(heading.firstChild);
+    // Without the room below the letters.
+    const end = range.getBoundingClientRect().bottom - 6;
+    return labels.some(each => each.top < end && each.bottom > end);
+  }).map(heading => heading.textContent);
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +347,42 @@ def test_an_edit_is_shown_within_two_seconds_of_the_rebuild(
         page.get_by_text("Nothing has changed").wait_for(timeout=2000)
 
 
+def test_nothing_of_the_theme_is_covered(browser: Browser, served: Served) -> None:
+    with Watched(browser, served) as watched:
+        page = watched.open("long/")
+        # Bounds go below the header, and what is in front there is the header.
+        page.evaluate("scrollTo(0, 400)")
+        page.wait_for_timeout(200)
+        box = page.locator("#markstay-inspector .box").first.bounding_box()
+        assert box is not None
+        assert box["y"] < 20
+        over = "([x, y]) => document.elementsFromPoint(x, y)[0].closest('.md-header') !== null"
+        page.evaluate(
+            "document.querySelector('#markstay-inspector').shadowRoot.querySelector('.box')"
+            ".style.pointerEvents = 'auto'"
+        )
+        assert page.evaluate(over, [box["x"] + 1, 20])
+        # The folded panel leaves the search of the theme alone.
+        page.locator("#markstay-inspector .icon").first.click()
+        page.locator(".md-search__input").click(timeout=2000)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (740, 360)])
+def test_targets_and_room_of_the_panel(
+    browser: Browser, served: Served, size: tuple[int, int]
+) -> None:
+    with Watched(browser, served, size[0]) as watched:
+        watched.page.set_viewport_size({"width": size[0], "height": size[1]})
+        page = watched.open("siting/")
+        for button in page.locator("#markstay-inspector .item button").all():
+            box = button.bounding_box()
+            assert box is not None
+            assert min(box["width"], box["height"]) >= 24
+        body = page.locator("#markstay-inspector .body").bounding_box()
+        assert body is not None
+        assert body["height"] > 150
+
+
 THEMES: dict[str, Any] = {
     "instant": {"name": "material", "font": False, "features": ["navigation.instant"]},
     "mkdocs": {"name": "mkdocs", "highlightjs": False},
@@ -383,6 +431,7 @@ def test_themes_subpaths_and_plain_files(tmp_path: Path, browser: Browser, theme
         labels = page.locator("#markstay-inspector .label")
         count = labels.count()
         assert count == 5
+        assert page.evaluate(COVERED) == []
         page.evaluate("window.stayed = 1")
         # A link of the page itself: of the theme's navigation there may be none in sight.
         page.evaluate(f"document.querySelector('a[href*=\"{second.rstrip('/')}\"]').click()")

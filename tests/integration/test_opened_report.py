@@ -305,6 +305,17 @@ def test_all_is_printed(large: Path, report: Path, reader: Reader) -> None:
         "['body', 'del', '.card'].map(each => getComputedStyle(document.querySelector(each)).backgroundColor)"
     )
     assert set(colors) <= {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}
+    # As wide as A4 paper without its margins: no figure is cut off, and a page may end
+    # between two changes without texts, but not below a title.
+    page.set_viewport_size({"width": 640, "height": 900})
+    page.evaluate(
+        "for (const each of document.querySelectorAll('header details')) each.open = true"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    assert page.evaluate("getComputedStyle(document.querySelector('.wide')).overflowX") == "visible"
+    after = "all => all.map(each => getComputedStyle(each).breakAfter)"
+    assert set(page.locator(".head:last-child").evaluate_all(after)) == {"auto"}
+    assert set(page.locator(".section").evaluate_all(after)) == {"avoid"}
     page = reader.open(large)
     page.locator("select").select_option(index=500)
     expect(page.locator("[role=status]")).to_contain_text(" of ")

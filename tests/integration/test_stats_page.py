@@ -110,3 +110,19 @@ def test_the_page_in_print(page: Page, url: str) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    # Long lists may go on on the next page, what belongs together may not.
+    within = "each => getComputedStyle(document.querySelector(each)).breakInside"
+    assert [page.evaluate(within, each) for each in ("section", "tr", "li")] == [
+        "auto",
+        "avoid",
+        "avoid",
+    ]
+
+
+def test_bars_in_the_colours_of_the_reader(page: Page, url: str) -> None:
+    page.emulate_media(forced_colors="active")
+    page.goto(url)
+    bar, text = page.evaluate(
+        "[getComputedStyle(document.querySelector('rect')).fill, getComputedStyle(document.body).color]"
+    )
+    assert bar == text
