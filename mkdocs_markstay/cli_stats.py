@@ -67,11 +67,17 @@ def stats(
     MANIFEST is a file, a folder, or a committed file: git:REV:PATH. Default: the built site
     of the configuration.
     """
+    from mkdocs_markstay.findings import CONFIG_FILES
     from mkdocs_markstay.manifest_shapes import ManifestError
     from mkdocs_markstay.stats import read_stats
 
     if findings and manifest and config_file is None:
         fail("--findings are those of a site. Name its configuration, too: -f path/to/mkdocs.yml")
+    if not manifest and config_file is None and not any(Path(n).exists() for n in CONFIG_FILES):
+        fail(
+            "there is no mkdocs.yml in this folder, whose site would be looked at. Name a manifest,"
+            " or the folder of one: mkdocs-markstay stats site"
+        )
     site = find_config(config_file) if config_file is not None or not manifest else None
     try:
         with progress() as shown:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LINES = "lines"
 """The one list of ``passages.jsonl``: its lines."""
 
+_PARQUET = b"PAR1"  # with which such a file begins
 _GIT = "git:"
 _KEY = re.compile(rb'"([A-Za-z_]+)":')
 _FAMILY = SCHEMA.rpartition("-")[0] + "-"
@@ -167,6 +168,10 @@ def _open(path: Path, name: str, folder: Path) -> ManifestFile:
             first = file.readline(_LONGEST)
     if not first and not name.endswith(".jsonl"):
         raise ManifestError(f"{name} is empty")
+    if first.startswith(_PARQUET):
+        raise ManifestError(
+            f"{name} is a Parquet file. Name the {JSON_NAME} or {JSONL_NAME} of that build"
+        )
     row = _load(first)
     if not first or (isinstance(row, dict) and "chunk_id" in row):
         _check_ends(path, name, row)

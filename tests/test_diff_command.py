@@ -197,6 +197,12 @@ DAMAGES: list[tuple[str, str, Callable[[bytes], bytes], str]] = [
         r"new/passages.json:1: damaged, or no manifest: .*",
     ),
     (
+        "Parquet",
+        "passages.json",
+        lambda _: b"PAR1\x15\x04\nPAR1",
+        r"new/passages.json is a Parquet file. Name the passages.json or passages.jsonl of that build",
+    ),
+    (
         "more behind its end",
         "passages.json",
         lambda content: content + b"{}\n",

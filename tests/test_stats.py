@@ -453,3 +453,4 @@ def test_without_a_site_there_is_nothing_to_count(tmp_path: Path) -> None:
     ran = stats(tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert "there is no mkdocs.yml in this folder" in ran.err
+    assert "mkdocs-markstay stats site" in ran.err
