@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -11,14 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mkdocs_markstay.diff import KINDS, compare
+from mkdocs_markstay.diff_texts import read_texts
+from mkdocs_markstay.diff_words import SAME, Piece, compare_words
 from mkdocs_markstay.findings import name_path
-from mkdocs_markstay.manifest_files import LINES, open_manifest
+from mkdocs_markstay.manifest_files import open_manifest
 from mkdocs_markstay.manifest_shapes import JSON_NAME, JSONL_NAME, ManifestError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
     from mkdocs_markstay.diff import Change, Comparison, Field, Place
+    from mkdocs_markstay.diff_texts import Texts
     from mkdocs_markstay.manifest_files import ManifestFile
 
 PageKey = tuple[str, str]
@@ -29,7 +29,6 @@ GIT = "git:"
 _LONGEST = 20_000
 # What is told of one page, and how many other pages are listed.
 _TOLD, _PAGES = 500, 200
-_START = b'{"chunk_id":"'
 
 
 class BaselinePlace(NamedTuple):
@@ -92,7 +91,7 @@ class SiteChanges:
             "facts": [{"name": f.name, "old": f.old, "new": f.new} for f in self.facts],
             "moving": self.moving,
             "totals": self.totals,
-            "here": here[:_TOLD],
+            "here": [_tell(each) for each in here[:_TOLD]],
             "more": max(0, len(here) - _TOLD),
             "elsewhere": [
                 {
@@ -127,7 +126,7 @@ def compare_site(place: BaselinePlace, site: Path) -> SiteChanges:
         with TemporaryDirectory() as first, TemporaryDirectory() as second:
             old = open_manifest(place.argument, "", Path(first), place.home)
             new = open_manifest(os.fspath(site), "", Path(second))
-            return _gather(place, compare(old, new), old)
+            return _gather(place, compare(old, new), old, new)
     except ManifestError as error:
         return SiteChanges(place, _shorten(str(error), place))
 
@@ -139,13 +138,11 @@ def _shorten(message: str, place: BaselinePlace) -> str:
     return message.replace(f"{place.home.as_posix()}/", "")
 
 
-def _gather(place: BaselinePlace, found: Comparison, old: ManifestFile) -> SiteChanges:
-    wanted = {
-        change.old.chunk_id
-        for change in found.changes
-        if change.what == "passage" and change.old and change.kind in ("edited", "removed")
-    }
-    texts = dict(read_texts(old, wanted)) if wanted else {}
+def _gather(
+    place: BaselinePlace, found: Comparison, old: ManifestFile, new: ManifestFile
+) -> SiteChanges:
+    shown = [c for c in found.changes if c.what == "passage" and c.kind in ("edited", "removed")]
+    texts = read_texts(shown, old, new, paths=False)
     pages: dict[PageKey, list[dict[str, Any]]] = defaultdict(list)
     sources: dict[PageKey, str] = {}
     counts: dict[str, Counter[str]] = {"passages": Counter(), "addresses": Counter()}
@@ -178,18 +175,30 @@ def _gather(place: BaselinePlace, found: Comparison, old: ManifestFile) -> SiteC
     )
 
 
-def _to_record(change: Change, texts: dict[str, str]) -> dict[str, Any]:
-    text = texts.get(change.old.chunk_id) if change.old else None
+def _to_record(change: Change, texts: tuple[Texts, Texts]) -> dict[str, Any]:
+    sides = zip(texts, (change.old, change.new), strict=True)
     return {
         "kind": change.kind,
         "what": change.what,
         "old": _side(change.old),
         "new": _side(change.new),
-        "old_text": text if text is None or len(text) <= _LONGEST else None,
+        "texts": [known.find(side) if side is not None else "" for known, side in sides],
         "fields": [each.name for each in change.fields],
         "broken": change.what != "passage" and "removed-referent" in change.failures,
         "reason": change.reason,
     }
+
+
+def _tell(record: dict[str, Any]) -> dict[str, Any]:
+    """Say what a change did to the words of a text: null if the text is not shown."""
+    old, new = record["texts"]
+    pieces = None
+    if record["what"] == "passage" and max(len(old), len(new)) <= _LONGEST:
+        if record["kind"] == "edited":
+            pieces = compare_words(old, new)
+        elif record["kind"] == "removed":
+            pieces = [Piece(SAME, old)]
+    return {**{k: v for k, v in record.items() if k != "texts"}, "pieces": pieces}
 
 
 def _side(place: Place | None) -> dict[str, Any] | None:
@@ -205,24 +214,3 @@ def _side(place: Place | None) -> dict[str, Any] | None:
         "chunk_id": place.chunk_id,
         "excerpt": place.excerpt,
     }
-
-
-def read_texts(manifest: ManifestFile, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Give the texts of the passages of some chunk ids."""
-    part = LINES if manifest.header is None else "passages"
-    with manifest.path.open("rb") as file:
-        file.seek(manifest.parts[part].offset)
-        yield from _read_texts(file, wanted)
-
-
-def _read_texts(lines: Iterable[bytes], wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        if not line.startswith(b"{"):
-            return
-        if line.startswith(_START):
-            chunk_id = line[len(_START) : line.index(b'"', len(_START))]
-            if chunk_id.decode("utf-8", "replace") not in wanted:
-                continue
-        row = json.loads(line.rstrip().removesuffix(b","))
-        if row["chunk_id"] in wanted:
-            yield row["chunk_id"], row["text"]

@@ -249,7 +249,10 @@ def test_changes_of_each_edit_are_told(tmp_path: Path) -> None:
         told = made.changes()
         assert told["totals"]["passages"] == {"edited": 1}
         (change,) = told["here"]
-        assert (change["kind"], change["old_text"]) == ("edited", "Second.")
+        assert (change["kind"], change["pieces"]) == (
+            "edited",
+            [("-", "Second"), ("+", "Another second"), ("=", ".")],
+        )
         assert told["baseline"] == "site/passages.json"
         elsewhere = made.changes("other/index.html")
         assert (elsewhere["here"], elsewhere["elsewhere"][0]["url"]) == ([], "")

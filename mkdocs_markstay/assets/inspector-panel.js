@@ -126,56 +126,18 @@ const WORDS = { metadata: "with other metadata" };
 // The worst first; what only says something else of the same text is folded.
 const ORDER = ["removed", "edited", "moved", "retired", "added", "repositioned", "metadata"];
 
-/** Mark the words that are in one of two texts alone. Long texts are not compared. */
-function compareWords(before, after) {
-  const [a, b] = [before, after].map((text) => text.match(/\s+|[^\s]+/g) ?? []);
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-  const [x, y] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
-  const [old, now] = [[], []];
-  if (x.length * y.length > 250_000) {
-    old.push(make("del", {}, x.join("")));
-    now.push(make("ins", {}, y.join("")));
-  } else {
-    // The longest common part of the words, from the end.
-    const table = Array.from({ length: x.length + 1 }, () => new Uint16Array(y.length + 1));
-    for (let i = x.length - 1; i >= 0; i--) {
-      for (let j = y.length - 1; j >= 0; j--) {
-        table[i][j] = x[i] === y[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
-      }
-    }
-    const add = (parts, name, word) => {
-      const last = parts.at(-1);
-      if (name && last?.localName === name) last.append(word);
-      else parts.push(name ? make(name, {}, word) : word);
-    };
-    let [i, j] = [0, 0];
-    while (i < x.length || j < y.length) {
-      if (i < x.length && j < y.length && x[i] === y[j]) {
-        add(old, "", x[i++]);
-        add(now, "", y[j++]);
-      } else if (j >= y.length || (i < x.length && table[i + 1][j] >= table[i][j + 1])) add(old, "del", x[i++]);
-      else add(now, "ins", y[j++]);
-    }
-  }
-  const around = (parts) => [a.slice(0, start).join(""), ...parts, a.slice(a.length - end).join("")];
-  return [around(old), around(now)];
+/** Write one of two texts, with the words marked that the other one does not have. */
+function markWords(pieces, sign, name) {
+  return pieces.flatMap(([each, text]) => (each === "=" ? [text] : each === sign ? [make(name, {}, text)] : []));
 }
 
-function changeTexts(change, passage) {
-  if (change.what !== "passage") return null;
+function changeTexts({ kind, pieces }) {
+  if (!pieces) return null;
   const side = (title, text) =>
     make("div", { tabIndex: 0, role: "group", "aria-label": title }, make("b", {}, title), text);
-  if (change.kind === "edited" && change.old_text !== null && passage) {
-    const [old, now] = compareWords(change.old_text, passage.text);
-    return make("div", { className: "texts" }, side("Before", old), side("Now", now));
-  }
-  if (change.kind === "removed" && change.old_text !== null) {
-    return make("div", { className: "texts" }, side("Gone", change.old_text));
-  }
-  return null;
+  return make("div", { className: "texts" }, kind === "removed"
+    ? side("Gone", markWords(pieces, "-", "del"))
+    : [side("Before", markWords(pieces, "-", "del")), side("Now", markWords(pieces, "+", "ins"))]);
 }
 
 function changeItem(change, page, at) {
@@ -207,7 +169,7 @@ function changeItem(change, page, at) {
       before ? copyButton(before, shorten(before), "old chunk id", at.tell) : "",
       before && now ? make("span", { className: "meta" }, before === now ? "is the same" : "→") : "",
       now && now !== before ? copyButton(now, shorten(now), "new chunk id", at.tell) : "") : "",
-    changeTexts(change, passage) ?? "");
+    changeTexts(change) ?? "");
   if (passage) {
     name.addEventListener("click", () => at.show(index, true));
     item.addEventListener("mouseenter", () => at.point(index, true));

@@ -200,7 +200,7 @@ def show_report(browser: Browser) -> Screen:
 
 def _edit(text: str) -> str:
     return text.replace("as high as you safely can", "at 10 m if you safely can").replace(
-        "Check them every autumn.", "Check them every autumn and after each storm."
+        "Check them every autumn.", "Check them every spring and after each storm."
     )
 
 

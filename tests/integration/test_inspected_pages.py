@@ -333,8 +333,8 @@ def test_an_edit_is_shown_within_two_seconds_of_the_rebuild(
         # The script of MkDocs loads the page again; the inspector is still on, with its tab.
         item = page.locator("#markstay-inspector .item", has_text="edited")
         item.wait_for(timeout=2000)
-        assert item.locator("del").all_inner_texts() == ["good", "instrument"]
-        assert item.locator("ins").all_inner_texts() == ["fine", "device"]
+        assert item.locator("del").all_inner_texts() == ["good instrument"]
+        assert item.locator("ins").all_inner_texts() == ["fine device"]
         assert page.locator("#markstay-inspector .label .badge.edited").count() == 1
         # A section that loses its id breaks an address.
         served.edit("siting.md", lambda text: text.replace("<#heights>", "<#other-heights>"))
