@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _outside_of_ci() -> Iterator[None]:
+    """Let commands print the same everywhere: in CI, those that take long say how far they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
+        yield
 
 
 @pytest.fixture
