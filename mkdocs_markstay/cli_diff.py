@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mkdocs_markstay import __version__
-from mkdocs_markstay.cli_tools import count, fail, progress, quiet_option, sum_up
+from mkdocs_markstay.cli_tools import count, fail, output_option, progress, quiet_option, sum_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,12 +34,7 @@ FORMATS = ("text", "json", "markdown", "github", "html")
     show_default=True,
     help="How the changes are written.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write. Default: standard output.",
-)
+@output_option
 @click.option("--fail-on", metavar="KINDS", default="", help="Exit with 1 for these, with commas.")
 @click.option(
     "--cited",

@@ -23,6 +23,7 @@ from mkdocs_markstay.cli_tools import (
     fail,
     find_config,
     inspect,
+    output_option,
     progress,
     quiet_option,
     sum_up,
@@ -46,13 +47,7 @@ FORMATS = ("text", "json", "html")
     show_default=True,
     help="How the figures are written.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write. Default: standard output.",
-)
+@output_option
 @click.option(
     "--findings",
     is_flag=True,

@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -39,6 +40,13 @@ format_option = click.option(
     default="text",
     show_default=True,
     help="How findings are written.",
+)
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write. Default: standard output.",
 )
 
 _QUIET, _PROGRESS = f"{__name__}.quiet", f"{__name__}.progress"
